@@ -1,0 +1,140 @@
+//! Places in a text: byte spans, and the lines and columns people read.
+
+/// A half-open range of byte offsets into a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Span {
+    /// Offset of the first byte.
+    pub start: usize,
+    /// Offset just behind the last byte.
+    pub end: usize,
+}
+
+impl Span {
+    /// The span from `start` up to, not including, `end`.
+    pub const fn new(start: usize, end: usize) -> Self {
+        Self { start, end }
+    }
+
+    /// Length in bytes.
+    pub const fn len(self) -> usize {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// Whether the span holds no byte (a place between two bytes).
+    pub const fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The same span, `by` bytes further on.
+    #[must_use]
+    pub const fn shifted(self, by: usize) -> Self {
+        Self::new(self.start + by, self.end + by)
+    }
+}
+
+/// A [`Span`] with the lines and columns it covers. Lines and columns count
+/// from 1; a column is a Unicode code point; the end is exclusive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Location {
+    /// Byte offset of the first byte.
+    pub offset: usize,
+    /// Length in bytes.
+    pub length: usize,
+    /// Line of the first byte.
+    pub line: usize,
+    /// Column of the first byte.
+    pub column: usize,
+    /// Line of the place just behind the last byte.
+    pub end_line: usize,
+    /// Column of the place just behind the last byte.
+    pub end_column: usize,
+}
+
+/// Finds lines and columns in one text. A line ends with LF, CRLF or a lone CR.
+#[derive(Debug)]
+pub struct LineIndex<'t> {
+    text: &'t [u8],
+    starts: Vec<usize>,
+}
+
+impl<'t> LineIndex<'t> {
+    /// Indexes `text`, which need not be valid UTF-8.
+    pub fn new(text: &'t [u8]) -> Self {
+        let mut starts = vec![0];
+        let mut at = 0;
+        while let Some(&byte) = text.get(at) {
+            at += 1;
+            match byte {
+                b'\n' => starts.push(at),
+                b'\r' if text.get(at) != Some(&b'\n') => starts.push(at),
+                _ => {}
+            }
+        }
+        Self { text, starts }
+    }
+
+    /// Number of lines; a final line ending opens no further line.
+    pub fn line_count(&self) -> usize {
+        match self.starts.last() {
+            Some(&last) if last == self.text.len() => self.starts.len() - 1,
+            _ => self.starts.len(),
+        }
+    }
+
+    /// The place of `span`, cut to the text.
+    pub fn locate(&self, span: Span) -> Location {
+        let start = span.start.min(self.text.len());
+        let end = span.end.clamp(start, self.text.len());
+        let (line, column) = self.line_column(start);
+        let (end_line, end_column) = self.line_column(end);
+        Location {
+            offset: start,
+            length: end - start,
+            line,
+            column,
+            end_line,
+            end_column,
+        }
+    }
+
+    fn line_column(&self, offset: usize) -> (usize, usize) {
+        let line = self.starts.partition_point(|&start| start <= offset).max(1);
+        let start = self.starts.get(line - 1).copied().unwrap_or(0);
+        let before = self.text.get(start..offset).unwrap_or_default();
+        // UTF-8 continuation bytes begin no code point.
+        let column = before.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() + 1;
+        (line, column)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str, start: usize, end: usize) -> (usize, usize, usize, usize) {
+        let place = LineIndex::new(text.as_bytes()).locate(Span::new(start, end));
+        (place.line, place.column, place.end_line, place.end_column)
+    }
+
+    #[test]
+    fn lines_and_columns_count_code_points_from_one() {
+        assert_eq!(at("a\nbc\n", 0, 1), (1, 1, 1, 2));
+        assert_eq!(at("a\nbc\n", 3, 4), (2, 2, 2, 3));
+        assert_eq!(at("é€x", 5, 6), (1, 3, 1, 4));
+        assert_eq!(at("a\r\nb", 3, 4), (2, 1, 2, 2));
+        assert_eq!(at("a\rb", 2, 3), (2, 1, 2, 2));
+        assert_eq!(at("", 7, 9), (1, 1, 1, 1));
+        assert_eq!(at("ab\ncd", 1, 4), (1, 2, 2, 2));
+    }
+
+    #[test]
+    fn a_final_line_ending_opens_no_line() {
+        for (text, lines) in [("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2), ("a\n\n", 2)] {
+            assert_eq!(
+                LineIndex::new(text.as_bytes()).line_count(),
+                lines,
+                "{text:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! apkit: one rule book for Agent Plugins v1 packages.
+//!
+//! # The map
+//!
+//! Imports go downwards only; `tests/it/layers.rs` fails on an upward one.
+//!
+//! | module | what lives there |
+//! | --- | --- |
+//! | [`package`] | a directory → [`package::Package`]: what a client loads, and every finding |
+//! | [`spec`] | the pure rule book: versions, names, schemas, and [`spec::codes`], where each diagnostic code is declared once |
+//! | [`document`] | one spanned tree for JSON and YAML frontmatter |
+//! | [`diagnostic`] | findings, severities, effects, places in a text |
+//!
+//! A diagnostic code leads to its rule: `family::name` is declared in
+//! `src/spec/codes/family.rs` and checked in `src/package/family.rs` (or the
+//! directory of that name).
+
+pub mod diagnostic;
+pub mod document;
+pub mod package;
+pub mod spec;

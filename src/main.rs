@@ -1,0 +1,7 @@
+//! The `apkit` program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,3 @@
+//! The pure rule book: no I/O.
+
+pub mod codes;
