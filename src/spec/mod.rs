@@ -1,3 +1,23 @@
 //! The pure rule book: no I/O.
+//!
+//! | module | what it decides |
+//! | --- | --- |
+//! | [`codes`] | every diagnostic code, declared once |
+//! | [`version`] | which specification versions there are and what differs |
+//! | [`name`] | the grammars of plugin and skill names |
+//! | [`url`] | which endpoint URLs a server may have (§7.2.1) |
+//! | [`header`] | which HTTP header fields are valid |
+//! | [`placeholder`] | what looks like a placeholder, and whose it is |
+//! | [`credential`] | what looks like a secret |
+//! | [`foreign`] | how to tell another client's manifest |
+//! | [`schema`] | the embedded JSON Schemas |
 
 pub mod codes;
+pub mod credential;
+pub mod foreign;
+pub mod header;
+pub mod name;
+pub mod placeholder;
+pub mod schema;
+pub mod url;
+pub mod version;

@@ -1,0 +1,147 @@
+//! Text that looks like a placeholder (§9.2): the specification knows two, and
+//! everything else stays literal.
+
+/// Whose placeholder a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// `${PLUGIN_ROOT}` or `${PLUGIN_DATA}`, which the specification defines.
+    Specification,
+    /// One that a single client or editor expands.
+    Client,
+    /// Everything else: environment variables and the like.
+    Nobody,
+}
+
+/// A placeholder found in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Placeholder<'t> {
+    /// The whole of it, `${…}` or `$PLUGIN_ROOT`.
+    pub text: &'t str,
+    /// Byte offset in the text.
+    pub offset: usize,
+    /// Who expands it.
+    pub owner: Owner,
+}
+
+/// The names the specification expands.
+pub const NAMES: &[&str] = &["PLUGIN_ROOT", "PLUGIN_DATA"];
+
+/// Beginnings of names that belong to one client or editor.
+const CLIENT_PREFIXES: &[&str] = &[
+    "CLAUDE_",
+    "COPILOT_",
+    "CODEX_",
+    "CURSOR_",
+    "GEMINI_",
+    "user_config.",
+    "input:",
+    "env:",
+    "config:",
+    "command:",
+    "workspaceFolder",
+    "workspaceRoot",
+    "userHome",
+    "extensionPath",
+    "pluginDir",
+    "pathSeparator",
+];
+
+/// Every placeholder in `text`, in order.
+pub fn find(text: &str) -> impl Iterator<Item = Placeholder<'_>> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        while let Some(at) = text.get(from..)?.find('$') {
+            let offset = from + at;
+            let behind = text.get(offset + 1..)?;
+            if let Some(inner) = behind.strip_prefix('{')
+                && let Some(end) = inner.find('}')
+                && let Some(name) = inner.get(..end).filter(|name| is_name(name))
+            {
+                from = offset + end + 3;
+                return Some(Placeholder {
+                    text: text.get(offset..from)?,
+                    offset,
+                    owner: owner(name),
+                });
+            }
+            from = offset + 1;
+            // Without braces only the two names of the specification are a likely slip.
+            for name in NAMES {
+                let whole =
+                    |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+                if behind.strip_prefix(name).is_some_and(whole) {
+                    from = offset + 1 + name.len();
+                    return Some(Placeholder {
+                        text: text.get(offset..from)?,
+                        offset,
+                        owner: Owner::Nobody,
+                    });
+                }
+            }
+        }
+        None
+    })
+}
+
+fn owner(name: &str) -> Owner {
+    if NAMES.contains(&name) {
+        Owner::Specification
+    } else if CLIENT_PREFIXES
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+    {
+        Owner::Client
+    } else {
+        Owner::Nobody
+    }
+}
+
+/// `NAME`, `name.with:more`, `NAME:-default`: begins like an identifier and
+/// stays on one line.
+fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.len() <= 200
+        && !name.contains(['{', '\n', '$'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owners(text: &str) -> Vec<(&str, Owner)> {
+        find(text).map(|found| (found.text, found.owner)).collect()
+    }
+
+    #[test]
+    fn placeholders_and_their_owners() {
+        assert_eq!(
+            owners("${PLUGIN_ROOT}/a${PLUGIN_DATA}"),
+            [
+                ("${PLUGIN_ROOT}", Owner::Specification),
+                ("${PLUGIN_DATA}", Owner::Specification)
+            ]
+        );
+        assert_eq!(
+            owners("${CLAUDE_PLUGIN_ROOT} ${user_config.x} ${HOME}"),
+            [
+                ("${CLAUDE_PLUGIN_ROOT}", Owner::Client),
+                ("${user_config.x}", Owner::Client),
+                ("${HOME}", Owner::Nobody)
+            ]
+        );
+        assert_eq!(
+            owners("$PLUGIN_ROOT/x $PLUGIN_ROOTS $HOME"),
+            [("$PLUGIN_ROOT", Owner::Nobody)]
+        );
+        assert_eq!(
+            owners("$${PLUGIN_ROOT}"),
+            [("${PLUGIN_ROOT}", Owner::Specification)]
+        );
+        assert_eq!(
+            owners("${plugin_root}"),
+            [("${plugin_root}", Owner::Nobody)]
+        );
+        assert_eq!(owners("cost: $5, ${}, ${1}, ${ x }, ${unclosed, $é"), []);
+        assert_eq!(owners("${A${B}"), [("${B}", Owner::Nobody)]);
+    }
+}

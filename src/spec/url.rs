@@ -1,0 +1,222 @@
+//! Endpoint URLs (§7.2.1): "an absolute HTTP or HTTPS URL" read as RFC 3986
+//! has it, on the raw string, because lenient parsers repair what other clients
+//! refuse (`https:host`, backslashes, padding, `127.1`).
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// What is wrong with an endpoint URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UrlProblem {
+    /// Not an absolute HTTP or HTTPS URL; the phrase follows "the URL …".
+    Invalid(String),
+    /// It holds user information, or the `@` of an empty one.
+    UserInformation,
+    /// It holds a fragment, or the `#` of an empty one.
+    Fragment,
+    /// It is plain HTTP and its host is not loopback.
+    NotHttps,
+}
+
+/// Everything that is wrong with an endpoint URL; empty for a valid one.
+pub fn problems(url: &str) -> Vec<UrlProblem> {
+    let mut found = Vec::new();
+    if let Some(bad) = url
+        .chars()
+        .find(|&c| c.is_control() || c.is_whitespace() || c == '\\')
+    {
+        return vec![UrlProblem::Invalid(format!("holds {bad:?}"))];
+    }
+    let Some((scheme, rest)) = url.split_once(':') else {
+        return vec![UrlProblem::Invalid("has no scheme".into())];
+    };
+    let https = scheme.eq_ignore_ascii_case("https");
+    if !https && !scheme.eq_ignore_ascii_case("http") {
+        return vec![UrlProblem::Invalid(
+            "does not begin with https:// or http://".into(),
+        )];
+    }
+    let Some(rest) = rest.strip_prefix("//") else {
+        return vec![UrlProblem::Invalid(format!(
+            "lacks the // behind {scheme}:"
+        ))];
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if url.contains('#') {
+        found.push(UrlProblem::Fragment);
+    }
+    let address = match authority.rsplit_once('@') {
+        Some((_, address)) => {
+            found.push(UrlProblem::UserInformation);
+            address
+        }
+        None => authority,
+    };
+    match host_of(address) {
+        Err(phrase) => found.push(UrlProblem::Invalid(phrase)),
+        Ok(host) if !https && !is_loopback(host) => found.push(UrlProblem::NotHttps),
+        Ok(_) => {}
+    }
+    found
+}
+
+/// The host of `host[:port]`, checked.
+fn host_of(address: &str) -> Result<&str, String> {
+    let (host, port) = if let Some(literal) = address.strip_prefix('[') {
+        let (literal, behind) = literal
+            .split_once(']')
+            .ok_or("has an unclosed [ in its host")?;
+        literal
+            .parse::<Ipv6Addr>()
+            .map_err(|_| format!("has no IPv6 address in [{literal}]"))?;
+        let port = match behind {
+            "" => None,
+            behind => Some(
+                behind
+                    .strip_prefix(':')
+                    .ok_or("has text behind the ] of its host")?,
+            ),
+        };
+        (literal, port)
+    } else {
+        match address.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (address, None),
+        }
+    };
+    if host.is_empty() {
+        return Err("has no host".into());
+    }
+    if let Some(bad) = host.chars().find(|c| "<>\"^`|[]".contains(*c)) {
+        return Err(format!("holds {bad:?} in its host"));
+    }
+    // An empty port is legal and means the default one.
+    match port {
+        Some(port) if !port.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Err(format!("has the port {port:?}, which is not a number"))
+        }
+        Some(port)
+            if !port.is_empty()
+                && port.trim_start_matches('0').parse::<u16>().is_err()
+                && port.trim_start_matches('0') != "" =>
+        {
+            Err(format!("has the port {port}, which is larger than 65535"))
+        }
+        _ => Ok(host),
+    }
+}
+
+/// Exactly `localhost` in any case, an address of 127.0.0.0/8 as a dotted quad,
+/// or `::1`.
+fn is_loopback(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+        || host
+            .parse::<Ipv4Addr>()
+            .is_ok_and(|address| address.is_loopback())
+        || host
+            .parse::<Ipv6Addr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+/// Byte ranges of the values in the query of a URL, each with its name.
+pub fn query_pairs(url: &str) -> impl Iterator<Item = (&str, &str)> {
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let query = query.split('#').next().unwrap_or_default();
+    query.split('&').filter_map(|pair| pair.split_once('='))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn valid_urls() {
+        for url in [
+            "https://a.example/mcp",
+            "HTTPS://a.example",
+            "https://a.example:/mcp",
+            "https://a.example:443/mcp?a=b",
+            "http://localhost:8000/mcp",
+            "http://LOCALHOST",
+            "http://127.0.0.1",
+            "http://127.9.9.9:1/x",
+            "http://[::1]:8080/",
+            "https://bücher.example/é%zz",
+            "https://${HOST}/mcp",
+            "https://127.1/",
+            "https://a.example:00443/",
+        ] {
+            assert_eq!(problems(url), [], "{url}");
+        }
+    }
+
+    #[test]
+    fn invalid_urls() {
+        for url in [
+            "",
+            "mcp",
+            "/mcp",
+            "ftp://a.example",
+            "https:a.example",
+            "https:/a.example",
+            "https://",
+            "https:///path",
+            "https://a b.example",
+            "https://a.example/x y",
+            " https://a.example",
+            "https://a.example\n",
+            "https:\\\\a.example",
+            "https://a.example:99999",
+            "https://a.example:x",
+            "https://[::1",
+            "https://[zz]/",
+            "https://[::1]x/",
+            "https://a<b/",
+            "https://:443/",
+        ] {
+            assert!(
+                matches!(problems(url)[..], [UrlProblem::Invalid(_)]),
+                "{url:?}: {:?}",
+                problems(url)
+            );
+        }
+        for url in [
+            "https://u@a.example",
+            "https://u:p@a.example",
+            "https://@a.example",
+            "https://:@a.example",
+        ] {
+            assert_eq!(problems(url), [UrlProblem::UserInformation], "{url}");
+        }
+        for url in [
+            "https://a.example#",
+            "https://a.example/x#y",
+            "https://a.example?x#",
+        ] {
+            assert_eq!(problems(url), [UrlProblem::Fragment], "{url}");
+        }
+        for url in [
+            "http://a.example",
+            "http://localhost.",
+            "http://app.localhost",
+            "http://127.1",
+            "http://0x7f.1",
+            "http://2130706433",
+            "http://0177.0.0.1",
+            "http://[::ffff:127.0.0.1]",
+            "http://１２７.0.0.1",
+            "http://0.0.0.0",
+            "http://128.0.0.1",
+            "http://127.0.0.1.example",
+        ] {
+            assert_eq!(problems(url), [UrlProblem::NotHttps], "{url}");
+        }
+        assert_eq!(
+            problems("http://u@a.example/#x"),
+            [
+                UrlProblem::Fragment,
+                UrlProblem::UserInformation,
+                UrlProblem::NotHttps
+            ]
+        );
+    }
+}
