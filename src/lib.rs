@@ -6,6 +6,7 @@
 //!
 //! | module | what lives there |
 //! | --- | --- |
+//! | [`render`] | the report formats: a report in, bytes out |
 //! | [`package`] | a directory → [`package::Package`]: what a client loads, and every finding |
 //! | [`spec`] | the pure rule book: versions, names, schemas, and [`spec::codes`], where each diagnostic code is declared once |
 //! | [`document`] | one spanned tree for JSON and YAML frontmatter |
@@ -18,4 +19,5 @@
 pub mod diagnostic;
 pub mod document;
 pub mod package;
+pub mod render;
 pub mod spec;

@@ -9,9 +9,11 @@
 
 mod code;
 mod span;
+mod threshold;
 
 pub use code::{Code, Effect, Severity};
 pub use span::{LineIndex, Location, Span};
+pub use threshold::Threshold;
 
 /// One finding about a package.
 #[derive(Debug, Clone, PartialEq, Eq)]

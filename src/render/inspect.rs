@@ -1,0 +1,423 @@
+//! What a client gets from one package: every skill and server that loads, and
+//! everything that is left out, with the reason.
+//!
+//! Commands and working directories are resolved as far as the package alone
+//! decides: against `${PLUGIN_ROOT}`, the package directory of whoever loads
+//! it. Of environment variables and headers only the names are shown.
+
+use std::io;
+
+use serde::Serialize;
+
+use super::json_v1::{self, Tool};
+use super::paint::{Paint, Screen, Style, wrap};
+use super::{escape, facts};
+use crate::diagnostic::{Diagnostic, Effect};
+use crate::package::{self, Transport};
+
+/// Writes one JSON document.
+///
+/// # Errors
+///
+/// Fails only if `out` does.
+pub fn write_json(package: &package::Package, out: &mut dyn io::Write) -> io::Result<()> {
+    let document = Document {
+        schema_version: 1,
+        tool: Tool::SELF,
+        package: Package::of(package),
+    };
+    escape::write_json(out, &document, true)
+}
+
+/// Writes text for people.
+///
+/// # Errors
+///
+/// Fails only if `out` does.
+pub fn write_text(
+    package: &package::Package,
+    screen: Screen,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    Text {
+        paint: Paint(screen),
+        out,
+    }
+    .package(&Package::of(package))
+}
+
+#[derive(Serialize)]
+struct Document<'r> {
+    schema_version: u32,
+    tool: Tool,
+    package: Package<'r>,
+}
+
+#[derive(Serialize)]
+struct Package<'r> {
+    path: &'r str,
+    verdict: &'static str,
+    name: Option<&'r str>,
+    version: Option<&'r str>,
+    spec_version: Option<&'r str>,
+    /// Why the package is rejected.
+    reasons: Vec<Reason<'r>>,
+    skills: Skills<'r>,
+    mcp: Mcp<'r>,
+    ignored_fields: Vec<IgnoredField<'r>>,
+}
+
+#[derive(Serialize)]
+struct Skills<'r> {
+    state: &'static str,
+    /// Why there are none.
+    reasons: Vec<Reason<'r>>,
+    loaded: Vec<Skill<'r>>,
+    skipped: Vec<SkippedSkill<'r>>,
+}
+
+#[derive(Serialize)]
+struct Skill<'r> {
+    name: &'r str,
+    path: &'r str,
+    description: &'r str,
+}
+
+#[derive(Serialize)]
+struct SkippedSkill<'r> {
+    path: &'r str,
+    reasons: Vec<Reason<'r>>,
+}
+
+#[derive(Serialize)]
+struct Mcp<'r> {
+    state: &'static str,
+    /// Why there are none.
+    reasons: Vec<Reason<'r>>,
+    loaded: Vec<Server<'r>>,
+    skipped: Vec<SkippedServer<'r>>,
+}
+
+#[derive(Serialize)]
+struct Server<'r> {
+    name: &'r str,
+    transport: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdio: Option<Stdio<'r>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remote: Option<Remote<'r>>,
+}
+
+#[derive(Serialize)]
+struct Stdio<'r> {
+    command: String,
+    args: &'r [String],
+    cwd: String,
+    env: Vec<&'r str>,
+}
+
+#[derive(Serialize)]
+struct Remote<'r> {
+    url: &'r str,
+    headers: Vec<&'r str>,
+}
+
+#[derive(Serialize)]
+struct SkippedServer<'r> {
+    name: &'r str,
+    reasons: Vec<Reason<'r>>,
+}
+
+#[derive(Serialize)]
+struct Reason<'r> {
+    code: &'static str,
+    message: &'r str,
+}
+
+#[derive(Serialize)]
+struct IgnoredField<'r> {
+    pointer: Option<&'r str>,
+    code: &'static str,
+    message: &'r str,
+}
+
+impl<'r> Package<'r> {
+    fn of(package: &'r package::Package) -> Self {
+        let reasons = |effect: Effect, about: &dyn Fn(&Diagnostic) -> bool| {
+            package
+                .diagnostics
+                .iter()
+                .filter(|found| found.effect() == effect && about(found))
+                .map(|found| Reason {
+                    code: found.code.id,
+                    message: &found.message,
+                })
+                .collect()
+        };
+        let all = |_: &Diagnostic| true;
+        Self {
+            path: &package.path,
+            verdict: json_v1::verdict(package.verdict),
+            name: package.name.as_deref(),
+            version: package.version.as_deref(),
+            spec_version: package.spec_version,
+            reasons: reasons(Effect::PackageRejected, &all),
+            skills: Skills {
+                state: json_v1::skills_state(package.skills.state),
+                reasons: reasons(Effect::SkillsInvalid, &all),
+                loaded: package.skills.loaded.iter().map(Skill::of).collect(),
+                skipped: package
+                    .skills
+                    .skipped
+                    .iter()
+                    .map(|skill| SkippedSkill {
+                        path: &skill.path,
+                        reasons: reasons(Effect::SkillSkipped, &|found| {
+                            facts::is_within(&found.path, &skill.path)
+                        }),
+                    })
+                    .collect(),
+            },
+            mcp: Mcp {
+                state: json_v1::mcp_state(package.mcp.state),
+                reasons: reasons(Effect::McpDisabled, &all),
+                loaded: package.mcp.loaded.iter().map(Server::of).collect(),
+                skipped: package
+                    .mcp
+                    .skipped
+                    .iter()
+                    .map(|name| SkippedServer {
+                        name,
+                        reasons: reasons(Effect::ServerSkipped, &|found| {
+                            facts::server_of(found).as_ref() == Some(name)
+                        }),
+                    })
+                    .collect(),
+            },
+            ignored_fields: package
+                .diagnostics
+                .iter()
+                .filter(|found| found.effect() == Effect::FieldIgnored)
+                .map(|found| IgnoredField {
+                    pointer: found.pointer.as_deref(),
+                    code: found.code.id,
+                    message: &found.message,
+                })
+                .collect(),
+        }
+    }
+}
+
+impl<'r> Skill<'r> {
+    fn of(skill: &'r package::Skill) -> Self {
+        Self {
+            name: &skill.name,
+            path: &skill.path,
+            description: &skill.description,
+        }
+    }
+}
+
+impl<'r> Server<'r> {
+    fn of(server: &'r package::Server) -> Self {
+        let (stdio, remote) = match &server.transport {
+            Transport::Stdio {
+                command,
+                args,
+                env,
+                cwd,
+            } => {
+                let stdio = Stdio {
+                    command: resolved(command),
+                    args,
+                    cwd: cwd.as_deref().map_or(resolved("./"), resolved),
+                    env: names(env),
+                };
+                (Some(stdio), None)
+            }
+            Transport::StreamableHttp { url, headers } | Transport::Sse { url, headers } => {
+                let headers = names(headers);
+                (None, Some(Remote { url, headers }))
+            }
+        };
+        Self {
+            name: &server.name,
+            transport: server.transport.type_name(),
+            stdio,
+            remote,
+        }
+    }
+}
+
+fn names(pairs: &[(String, String)]) -> Vec<&str> {
+    pairs.iter().map(|(name, _)| name.as_str()).collect()
+}
+
+/// A `./` path on its base; anything else as it is written.
+fn resolved(path: &str) -> String {
+    match path.strip_prefix("./").map(|rest| rest.trim_matches('/')) {
+        None => path.to_owned(),
+        Some("") => "${PLUGIN_ROOT}".to_owned(),
+        Some(rest) => format!("${{PLUGIN_ROOT}}/{rest}"),
+    }
+}
+
+/// Characters of one value shown to people at most.
+const LONGEST_VALUE: usize = 2_000;
+
+struct Text<'o> {
+    paint: Paint,
+    out: &'o mut dyn io::Write,
+}
+
+impl Text<'_> {
+    fn package(&mut self, package: &Package<'_>) -> io::Result<()> {
+        let identity: Vec<_> = [package.name, package.version]
+            .into_iter()
+            .flatten()
+            .map(|part| escape::visible_cut(part, 200))
+            .collect();
+        let title = match identity.as_slice() {
+            [] => escape::visible_cut(package.path, LONGEST_VALUE).into_owned(),
+            parts => parts.join(" "),
+        };
+        writeln!(self.out, "{}", self.paint.bold(&title))?;
+        self.row("path", package.path)?;
+        if let Some(version) = package.spec_version {
+            self.row("format", &format!("Agent Plugins {version}"))?;
+        }
+        if !package.reasons.is_empty() {
+            self.left_out("rejected, nothing loads", &package.reasons)?;
+        }
+        for field in &package.ignored_fields {
+            let field = [Reason {
+                code: field.code,
+                message: field.message,
+            }];
+            self.because(Style::Warning, "ignored", &field)?;
+        }
+        self.skills(&package.skills)?;
+        self.mcp(&package.mcp)
+    }
+
+    fn skills(&mut self, skills: &Skills<'_>) -> io::Result<()> {
+        if skills.state == json_v1::skills_state(package::SkillsState::Absent) {
+            return Ok(());
+        }
+        self.heading("skill", skills.loaded.len())?;
+        if !skills.reasons.is_empty() {
+            self.left_out("skills", &skills.reasons)?;
+        }
+        for skill in &skills.loaded {
+            self.entry(skill.name, skill.path)?;
+            self.prose(skill.description)?;
+        }
+        for skill in &skills.skipped {
+            self.left_out(skill.path, &skill.reasons)?;
+        }
+        Ok(())
+    }
+
+    fn mcp(&mut self, mcp: &Mcp<'_>) -> io::Result<()> {
+        if mcp.state == json_v1::mcp_state(package::McpState::Absent) {
+            return Ok(());
+        }
+        self.heading("server", mcp.loaded.len())?;
+        if !mcp.reasons.is_empty() {
+            self.left_out("mcp.json", &mcp.reasons)?;
+        }
+        for server in &mcp.loaded {
+            self.entry(server.name, server.transport)?;
+            if let Some(stdio) = &server.stdio {
+                self.row("command", &stdio.command)?;
+                for argument in stdio.args {
+                    self.row("arg", argument)?;
+                }
+                self.row("cwd", &stdio.cwd)?;
+                if !stdio.env.is_empty() {
+                    self.row("env", &stdio.env.join(", "))?;
+                }
+            }
+            if let Some(remote) = &server.remote {
+                self.row("url", remote.url)?;
+                if !remote.headers.is_empty() {
+                    self.row("headers", &remote.headers.join(", "))?;
+                }
+            }
+        }
+        for server in &mcp.skipped {
+            self.left_out(server.name, &server.reasons)?;
+        }
+        Ok(())
+    }
+
+    fn heading(&mut self, noun: &str, loaded: usize) -> io::Result<()> {
+        let verb = if loaded == 1 { "loads" } else { "load" };
+        let text = format!("{} {verb}", facts::count(loaded, noun));
+        writeln!(self.out, "\n{}", self.paint.bold(&text))
+    }
+
+    fn entry(&mut self, name: &str, beside: &str) -> io::Result<()> {
+        let name = escape::visible_cut(name, 200);
+        writeln!(
+            self.out,
+            "  {} {}  {}",
+            self.paint.mark(Style::Good),
+            self.paint.styled(Style::Good, &name),
+            self.paint.dim(&escape::visible_cut(beside, LONGEST_VALUE))
+        )
+    }
+
+    fn row(&mut self, label: &str, value: &str) -> io::Result<()> {
+        writeln!(
+            self.out,
+            "    {} {}",
+            self.paint.styled(Style::Label, &format!("{label:>8}:")),
+            escape::visible_cut(value, LONGEST_VALUE)
+        )
+    }
+
+    fn prose(&mut self, text: &str) -> io::Result<()> {
+        let text = escape::visible_cut(text, LONGEST_VALUE);
+        for line in wrap(&text, self.paint.0.width.saturating_sub(4)) {
+            writeln!(self.out, "    {line}")?;
+        }
+        Ok(())
+    }
+
+    fn left_out(&mut self, what: &str, reasons: &[Reason<'_>]) -> io::Result<()> {
+        self.because(Style::Error, what, reasons)
+    }
+
+    fn because(&mut self, style: Style, what: &str, reasons: &[Reason<'_>]) -> io::Result<()> {
+        let what = escape::visible_cut(what, 200);
+        writeln!(
+            self.out,
+            "  {} {}",
+            self.paint.mark(style),
+            self.paint.styled(style, &what)
+        )?;
+        for reason in reasons {
+            self.prose(&format!("{}: {}", reason.code, reason.message))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_stand_on_the_plugin_root() {
+        for (written, shown) in [
+            ("npx", "npx"),
+            ("./bin/x", "${PLUGIN_ROOT}/bin/x"),
+            (".//bin/x", "${PLUGIN_ROOT}/bin/x"),
+            ("./", "${PLUGIN_ROOT}"),
+            ("${PLUGIN_DATA}/w", "${PLUGIN_DATA}/w"),
+        ] {
+            assert_eq!(resolved(written), shown);
+        }
+    }
+}
