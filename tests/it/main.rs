@@ -1,0 +1,5 @@
+//! The integration tests: one binary, one module for each area.
+
+#![cfg(test)]
+
+mod conformance;
