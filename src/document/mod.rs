@@ -9,7 +9,9 @@ pub mod frontmatter;
 pub mod json;
 pub mod yaml;
 
+mod duplicates;
 mod pointer;
+mod show;
 mod text;
 
 use std::sync::Arc;
@@ -171,6 +173,24 @@ pub struct ParseError {
     pub span: Span,
     /// What was found and what was expected, for people.
     pub message: String,
+}
+
+impl ParseError {
+    fn new(kind: ParseErrorKind, span: Span, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            span,
+            message: message.into(),
+        }
+    }
+
+    fn syntax(span: Span, message: impl Into<String>) -> Self {
+        Self::new(ParseErrorKind::Syntax, span, message)
+    }
+
+    fn too_complex(span: Span, message: impl Into<String>) -> Self {
+        Self::new(ParseErrorKind::TooComplex, span, message)
+    }
 }
 
 /// The kinds of [`ParseError`].
