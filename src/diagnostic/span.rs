@@ -81,6 +81,13 @@ impl<'t> LineIndex<'t> {
         }
     }
 
+    /// Byte offset of the beginning of a line, counted from 1; the end of the
+    /// text for a line that is not there.
+    pub fn line_start(&self, line: usize) -> usize {
+        let start = line.checked_sub(1).and_then(|at| self.starts.get(at));
+        start.copied().unwrap_or(self.text.len())
+    }
+
     /// The place of `span`, cut to the text.
     pub fn locate(&self, span: Span) -> Location {
         let start = span.start.min(self.text.len());

@@ -79,16 +79,9 @@ pub const NATIVE_MANIFESTS: &[(&str, &str)] = &[
 ];
 
 /// What a manifest with these top-level fields looks like.
-pub fn recognise<'k>(fields: impl Iterator<Item = &'k str> + Clone) -> Option<&'static str> {
-    FORMATS
-        .iter()
-        .find(|format| {
-            format
-                .fields
-                .iter()
-                .all(|wanted| fields.clone().any(|field| field == *wanted))
-        })
-        .map(|format| format.name)
+pub fn recognise(fields: &[&str]) -> Option<&'static str> {
+    let has_all = |format: &&Format| format.fields.iter().all(|wanted| fields.contains(wanted));
+    FORMATS.iter().find(has_all).map(|format| format.name)
 }
 
 #[cfg(test)]
@@ -97,19 +90,18 @@ mod tests {
 
     #[test]
     fn foreign_manifests_are_named() {
-        let look = |fields: &[&'static str]| recognise(fields.iter().copied());
         assert_eq!(
-            look(&["name", "mcpServers"]),
+            recognise(&["name", "mcpServers"]),
             Some("a Claude Code plugin manifest")
         );
         assert_eq!(
-            look(&["type", "id", "info"]),
+            recognise(&["type", "id", "info"]),
             Some("a Grafana plugin manifest")
         );
         assert_eq!(
-            look(&["name", "interface", "skills"]),
+            recognise(&["name", "interface", "skills"]),
             Some("a Codex plugin manifest")
         );
-        assert_eq!(look(&["name", "version", "type"]), None);
+        assert_eq!(recognise(&["name", "version", "type"]), None);
     }
 }

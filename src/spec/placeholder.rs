@@ -6,8 +6,10 @@
 pub enum Owner {
     /// `${PLUGIN_ROOT}` or `${PLUGIN_DATA}`, which the specification defines.
     Specification,
-    /// One that a single client or editor expands.
+    /// One that a single client expands.
     Client,
+    /// One that editors and their configuration files expand.
+    Editor,
     /// Everything else: environment variables and the like.
     Nobody,
 }
@@ -26,7 +28,7 @@ pub struct Placeholder<'t> {
 /// The names the specification expands.
 pub const NAMES: &[&str] = &["PLUGIN_ROOT", "PLUGIN_DATA"];
 
-/// Beginnings of names that belong to one client or editor.
+/// Beginnings of names that belong to one client.
 const CLIENT_PREFIXES: &[&str] = &[
     "CLAUDE_",
     "COPILOT_",
@@ -34,6 +36,10 @@ const CLIENT_PREFIXES: &[&str] = &[
     "CURSOR_",
     "GEMINI_",
     "user_config.",
+];
+
+/// Beginnings of names that editors expand.
+const EDITOR_PREFIXES: &[&str] = &[
     "input:",
     "env:",
     "config:",
@@ -42,7 +48,6 @@ const CLIENT_PREFIXES: &[&str] = &[
     "workspaceRoot",
     "userHome",
     "extensionPath",
-    "pluginDir",
     "pathSeparator",
 ];
 
@@ -91,6 +96,11 @@ fn owner(name: &str) -> Owner {
         .any(|prefix| name.starts_with(prefix))
     {
         Owner::Client
+    } else if EDITOR_PREFIXES
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+    {
+        Owner::Editor
     } else {
         Owner::Nobody
     }

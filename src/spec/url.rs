@@ -94,11 +94,7 @@ fn host_of(address: &str) -> Result<&str, String> {
         Some(port) if !port.bytes().all(|byte| byte.is_ascii_digit()) => {
             Err(format!("has the port {port:?}, which is not a number"))
         }
-        Some(port)
-            if !port.is_empty()
-                && port.trim_start_matches('0').parse::<u16>().is_err()
-                && port.trim_start_matches('0') != "" =>
-        {
+        Some(port) if !port.is_empty() && port.parse::<u16>().is_err() => {
             Err(format!("has the port {port}, which is larger than 65535"))
         }
         _ => Ok(host),
@@ -117,7 +113,7 @@ fn is_loopback(host: &str) -> bool {
             .is_ok_and(|address| address.is_loopback())
 }
 
-/// Byte ranges of the values in the query of a URL, each with its name.
+/// The names and values in the query of a URL, undecoded.
 pub fn query_pairs(url: &str) -> impl Iterator<Item = (&str, &str)> {
     let query = url.split_once('?').map_or("", |(_, query)| query);
     let query = query.split('#').next().unwrap_or_default();

@@ -138,20 +138,22 @@ impl Snippet {
         let mut lines = 1;
         // A neighbour helps only where columns still stand below each other.
         if !line.left_is_cut
-            && let Some(previous) = previous_line(source, line_start) {
-                text.push_str(&Cut::around(previous, 0, 0, room, unicode).text);
-                text.push('\n');
-                first_line = first_line.saturating_sub(1);
-                lines += 1;
-            }
+            && let Some(previous) = previous_line(source, line_start)
+        {
+            text.push_str(&Cut::around(previous, 0, 0, room, unicode).text);
+            text.push('\n');
+            first_line = first_line.saturating_sub(1);
+            lines += 1;
+        }
         let label = SourceSpan::new((text.len() + line.label.start).into(), line.label.len());
         text.push_str(&line.text);
         if !line.left_is_cut
-            && let Some(next) = next_line(source, line_end) {
-                text.push('\n');
-                text.push_str(&Cut::around(next, 0, 0, room, unicode).text);
-                lines += 1;
-            }
+            && let Some(next) = next_line(source, line_end)
+        {
+            text.push('\n');
+            text.push_str(&Cut::around(next, 0, 0, room, unicode).text);
+            lines += 1;
+        }
         let note = (place.end_line > place.line && end > line_end + 1)
             .then(|| format!("up to line {}", place.end_line));
         Some(Self {

@@ -58,6 +58,9 @@ codes! { "mcp";
     /// The name of a server is empty or holds control characters.
     SERVER_NAME = "server-name", Info, None, "apkit", None,
         "a server name is empty or holds control characters";
+    /// The name of a server holds half of a surrogate pair.
+    SERVER_NAME_INVALID = "server-name-invalid", Error, ServerSkipped, "§7.2.1", Some("AP-13"),
+        "a server name holds half of a surrogate pair";
     /// A server entry is not an object.
     SERVER_NOT_AN_OBJECT = "server-not-an-object", Error, ServerSkipped, "§7.2.1", Some("AP-13"),
         "a server entry is not an object";

@@ -1,0 +1,257 @@
+//! Containment (§4.1): where a path of the package leads, component by
+//! component as the kernel resolves it.
+//!
+//! Only `lstat` and `readlink` look at anything outside the package, and only
+//! because a link led there: nothing outside is opened or listed.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// Links followed before a path counts as a loop, as in Linux.
+const MAX_LINKS: usize = 40;
+
+/// Where a path leads.
+#[derive(Debug)]
+pub(super) enum Resolution {
+    /// A regular file inside the package.
+    File(PathBuf, fs::Metadata),
+    /// A directory inside the package.
+    Directory(PathBuf),
+    /// Something else inside the package: a FIFO, a socket, a device.
+    Special(&'static str),
+    /// Nothing exists there; the place itself would be inside the package.
+    Missing,
+    /// It leads out of the package.
+    Escape,
+    /// Its links form a loop.
+    Loop,
+    /// A directory on the way denies access.
+    Unreadable(io::Error),
+}
+
+/// Resolves `relative` from `base`, a physical directory inside `root`, which
+/// is itself physical.
+///
+/// A `..` of `relative` itself must not leave the root, even where the path
+/// returns by the root's own name; a link may lead out and back in, because only
+/// the resolved path is constrained.
+pub(super) fn resolve(root: &Path, base: &Path, relative: &Path) -> Resolution {
+    let mut at = base.to_path_buf();
+    let mut pending = VecDeque::new();
+    push_front(&mut pending, relative, false);
+    let mut links = 0;
+    let mut missing = false;
+    let mut last = None;
+    while let Some((step, from_link)) = pending.pop_front() {
+        last = None;
+        match step {
+            Step::Restart(start) => at = start,
+            Step::Up => {
+                at.pop();
+                if !from_link && !at.starts_with(root) {
+                    return Resolution::Escape;
+                }
+            }
+            Step::Down(name) => {
+                at.push(name);
+                if missing {
+                    continue;
+                }
+                match fs::symlink_metadata(&at) {
+                    Ok(metadata) if metadata.file_type().is_symlink() => {
+                        links += 1;
+                        if links > MAX_LINKS {
+                            return Resolution::Loop;
+                        }
+                        match fs::read_link(&at) {
+                            Ok(target) => {
+                                at.pop();
+                                push_front(&mut pending, &target, true);
+                            }
+                            Err(error) => return Resolution::Unreadable(error),
+                        }
+                    }
+                    Ok(metadata) => last = Some(metadata),
+                    Err(error) => match error.kind() {
+                        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => missing = true,
+                        // A name the file system cannot even hold names nothing.
+                        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename => {
+                            missing = true
+                        }
+                        _ => return Resolution::Unreadable(error),
+                    },
+                }
+            }
+        }
+    }
+    if !at.starts_with(root) {
+        return Resolution::Escape;
+    }
+    if missing {
+        return Resolution::Missing;
+    }
+    // The path ended on `..`, `.` or a link's own `..`: a directory was passed.
+    let metadata = match last.map_or_else(|| fs::symlink_metadata(&at), Ok) {
+        Ok(metadata) => metadata,
+        Err(error) => return Resolution::Unreadable(error),
+    };
+    let kind = metadata.file_type();
+    if kind.is_file() {
+        Resolution::File(at, metadata)
+    } else if kind.is_dir() {
+        Resolution::Directory(at)
+    } else {
+        Resolution::Special(special_kind(kind))
+    }
+}
+
+/// The noun for something that is neither file nor directory.
+fn special_kind(kind: fs::FileType) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        if kind.is_fifo() {
+            return "a FIFO";
+        }
+        if kind.is_socket() {
+            return "a socket";
+        }
+        if kind.is_block_device() || kind.is_char_device() {
+            return "a device";
+        }
+    }
+    let _ = kind;
+    "neither a file nor a directory"
+}
+
+enum Step {
+    /// An absolute link target begins anew.
+    Restart(PathBuf),
+    Up,
+    Down(OsString),
+}
+
+fn push_front(pending: &mut VecDeque<(Step, bool)>, path: &Path, from_link: bool) {
+    let mut start: Option<PathBuf> = None;
+    let mut steps = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::Prefix(_) | Component::RootDir => {
+                start.get_or_insert_default().push(component.as_os_str());
+            }
+            Component::CurDir => {}
+            Component::ParentDir => steps.push(Step::Up),
+            Component::Normal(name) => steps.push(Step::Down(name.to_owned())),
+        }
+    }
+    for step in steps.into_iter().rev() {
+        pending.push_front((step, from_link));
+    }
+    if let Some(start) = start {
+        pending.push_front((Step::Restart(start), from_link));
+    }
+}
+
+/// Whether a path below a directory that exists only at run time stays below
+/// it by its text alone.
+pub(super) fn stays_below(path: &Path) -> bool {
+    let mut depth = 0_usize;
+    path.components().all(|component| match component {
+        Component::ParentDir => match depth.checked_sub(1) {
+            Some(less) => {
+                depth = less;
+                true
+            }
+            None => false,
+        },
+        Component::Normal(_) => {
+            depth += 1;
+            true
+        }
+        _ => true,
+    })
+}
+
+/// Text that `Path` shows, with `/` between the parts and U+FFFD for what is
+/// no Unicode.
+pub(super) fn display_name(name: &OsStr) -> String {
+    name.to_string_lossy().into_owned()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn paths_resolve_as_the_kernel_does() {
+        let top = tempfile::tempdir().expect("a directory");
+        let top = top.path().canonicalize().expect("its physical path");
+        let root = top.join("pkg");
+        fs::create_dir_all(root.join("a/b/c")).expect("directories");
+        fs::create_dir_all(top.join("pkg-evil")).expect("a sibling");
+        fs::write(root.join("a/f"), "x").expect("a file");
+        fs::write(top.join("pkg-evil/f"), "x").expect("a file");
+        let link = |target: &str, at: &str| symlink(target, root.join(at)).expect("a link");
+        link("a/b/c", "l");
+        link("../pkg-evil", "evil");
+        link("../pkg/a", "back");
+        link("loop2", "loop1");
+        link("loop1", "loop2");
+        link("nowhere", "dangling");
+        link("../nowhere", "outside");
+        link("../..", "a/up");
+        let kind = |path: &str| match resolve(&root, &root, Path::new(path)) {
+            Resolution::File(..) => "file",
+            Resolution::Directory(_) => "directory",
+            Resolution::Special(_) => "special",
+            Resolution::Missing => "missing",
+            Resolution::Escape => "escape",
+            Resolution::Loop => "loop",
+            Resolution::Unreadable(_) => "unreadable",
+        };
+        for (path, wanted) in [
+            ("./a/f", "file"),
+            (".//a//f", "file"),
+            ("./", "directory"),
+            ("./a/f/x", "missing"),
+            ("./a/..", "directory"),
+            ("./l/../..", "directory"),
+            ("./l/../../..", "directory"),
+            ("./l/../../../..", "escape"),
+            ("./..", "escape"),
+            ("./../pkg/a/f", "escape"),
+            ("./evil", "escape"),
+            ("./evil/f", "escape"),
+            ("./evil/later", "escape"),
+            ("./evil/..", "escape"),
+            ("./back/f", "file"),
+            ("./loop1", "loop"),
+            ("./dangling", "missing"),
+            ("./outside", "escape"),
+            ("./nothing/here", "missing"),
+            ("./nothing/../../x", "escape"),
+            ("./a/up", "escape"),
+            ("./a/up/pkg/a/f", "file"),
+        ] {
+            assert_eq!(kind(path), wanted, "{path}");
+        }
+    }
+
+    #[test]
+    fn text_alone_decides_below_the_data_directory() {
+        for (path, wanted) in [
+            ("a/../b", true),
+            ("", true),
+            ("..", false),
+            ("a/../..", false),
+            ("./x/..", true),
+        ] {
+            assert_eq!(stays_below(Path::new(path)), wanted, "{path}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Reading one file of a package, and naming places in it.
+
+use std::cell::OnceCell;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use crate::diagnostic::{Code, Diagnostic, LineIndex, Span};
+use crate::document::Pointer;
+
+/// Largest file that is read, in bytes. The specification sets no limit; this
+/// guards the memory of whoever loads a package from a stranger.
+pub(super) const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Why a file that resolves to a regular file inside the package is not read.
+#[derive(Debug)]
+pub(super) enum ReadError {
+    /// More than [`MAX_BYTES`].
+    TooLarge,
+    /// The system refused.
+    Io(io::Error),
+}
+
+/// Reads the regular file at the physical path `path`.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, ReadError> {
+    let file = open(path).map_err(ReadError::Io)?;
+    let metadata = file.metadata().map_err(ReadError::Io)?;
+    if !metadata.is_file() {
+        // It was replaced since it was resolved.
+        return Err(ReadError::Io(io::Error::other("no longer a regular file")));
+    }
+    if metadata.len() > MAX_BYTES {
+        return Err(ReadError::TooLarge);
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1);
+    // The file may grow while it is read.
+    file.take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(ReadError::Io)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(ReadError::TooLarge);
+    }
+    Ok(bytes)
+}
+
+/// Opens without following a final link and without waiting for a writer,
+/// should a FIFO have taken the file's place.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    }
+    options.open(path)
+}
+
+/// A file of the package whose text findings refer to.
+pub(super) struct Source<'t> {
+    /// Path relative to the package, for display.
+    pub(super) path: &'t str,
+    bytes: &'t [u8],
+    // Most files have no finding, and then no index is built.
+    index: OnceCell<LineIndex<'t>>,
+}
+
+impl<'t> Source<'t> {
+    pub(super) fn new(path: &'t str, bytes: &'t [u8]) -> Self {
+        Self {
+            path,
+            bytes,
+            index: OnceCell::new(),
+        }
+    }
+
+    /// The lines of the text.
+    pub(super) fn lines(&self) -> &LineIndex<'t> {
+        self.index.get_or_init(|| LineIndex::new(self.bytes))
+    }
+
+    /// A finding about the bytes of `span`.
+    pub(super) fn finding(
+        &self,
+        code: &'static Code,
+        span: Span,
+        message: impl Into<String>,
+    ) -> Diagnostic {
+        Diagnostic::new(code, self.path, message).at(self.lines().locate(span))
+    }
+
+    /// A finding about the value at `pointer`.
+    pub(super) fn value_finding(
+        &self,
+        code: &'static Code,
+        span: Span,
+        pointer: &Pointer,
+        message: impl Into<String>,
+    ) -> Diagnostic {
+        self.finding(code, span, message)
+            .with_pointer(pointer.clone())
+    }
+}
+
+/// A value for a message: quoted, control characters escaped, at most 80
+/// characters long.
+pub(super) fn quoted(value: &str) -> String {
+    const LONGEST: usize = 80;
+    match value.char_indices().nth(LONGEST) {
+        None => format!("{value:?}"),
+        Some((cut, _)) => format!("{:?}…", value.get(..cut).unwrap_or_default()),
+    }
+}

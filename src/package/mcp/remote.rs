@@ -1,0 +1,160 @@
+//! Servers that are reached over HTTP (§7.2.1 "Streamable HTTP and legacy
+//! HTTP+SSE").
+
+use super::super::file::quoted;
+use super::super::report::Transport;
+use super::server::Entry;
+use super::values;
+use crate::document::{Member, Object};
+use crate::spec::codes::mcp as codes;
+use crate::spec::header;
+use crate::spec::url::{self, UrlProblem};
+
+/// Judges the fields of a remote server of the given type.
+pub(super) fn check(
+    entry: &mut Entry<'_, '_>,
+    fields: &Object,
+    variant: &str,
+) -> Option<Transport> {
+    let url = entry.required(
+        fields,
+        "url",
+        &codes::URL_MISSING,
+        "add \"url\": the https:// address of the MCP endpoint",
+    );
+    if let Some(member) = url {
+        self::url(entry, member);
+    }
+    let headers = headers(entry, fields);
+    if variant == "sse"
+        && let Some(member) = fields.get("type")
+    {
+        let pointer = entry.pointer.key("type");
+        entry.report(
+            &codes::SSE_OPTIONAL,
+            member.value.span,
+            &pointer,
+            "the sse transport is deprecated, and clients need not support it",
+            "offer the server over streamable-http too, if it can",
+        );
+    }
+    let url = url?.value.as_text()?.display().into_owned();
+    Some(match variant {
+        "sse" => Transport::Sse { url, headers },
+        _ => Transport::StreamableHttp { url, headers },
+    })
+}
+
+fn url(entry: &mut Entry<'_, '_>, member: &Member) {
+    let pointer = entry.pointer.key("url");
+    let span = member.value.span;
+    let Some(text) = member.value.as_text() else {
+        return;
+    };
+    let Some(value) = text.as_str() else {
+        let message = "the URL holds half of a surrogate pair";
+        entry.report(
+            &codes::URL_INVALID,
+            span,
+            &pointer,
+            message,
+            "write a valid https:// URL",
+        );
+        return;
+    };
+    for problem in url::problems(value) {
+        let (code, message, help) = match problem {
+            UrlProblem::Invalid(phrase) => (
+                &codes::URL_INVALID,
+                format!("the URL {phrase}"),
+                "write an absolute URL: https://host/path",
+            ),
+            UrlProblem::UserInformation => (
+                &codes::URL_USER_INFORMATION,
+                "the URL holds user information before an @".to_owned(),
+                "remove it; clients ask the user for credentials",
+            ),
+            UrlProblem::Fragment => (
+                &codes::URL_FRAGMENT,
+                "the URL holds a fragment".to_owned(),
+                "remove the # and what follows",
+            ),
+            UrlProblem::NotHttps => (
+                &codes::URL_NOT_HTTPS,
+                "the URL is plain HTTP to a host that is not loopback".to_owned(),
+                "use https://; http:// is allowed for localhost, 127.0.0.0/8 and [::1] only",
+            ),
+        };
+        entry.report(code, span, &pointer, message, help);
+    }
+    values::literal(entry, span, &pointer, value);
+    let secret =
+        url::query_pairs(value).find(|(name, value)| values::is_credential(Some(name), value));
+    if secret.is_some() {
+        values::report_credential(entry, span, &pointer, "the query of the URL");
+    }
+}
+
+fn headers(entry: &mut Entry<'_, '_>, fields: &Object) -> Vec<(String, String)> {
+    let mut headers: Vec<(String, String)> = Vec::new();
+    for (member, value, pointer) in entry.strings_of(fields, "headers") {
+        let name = member.key.display().into_owned();
+        if !header::is_valid_name(&name) {
+            entry.report(
+                &codes::HEADER_NAME,
+                member.key_span,
+                &pointer,
+                format!("{} is no HTTP header name", quoted(&name)),
+                "use letters, digits and hyphens",
+            );
+        } else if let Some((earlier, _)) = headers
+            .iter()
+            .find(|(earlier, _)| earlier.eq_ignore_ascii_case(&name))
+        {
+            let message = format!(
+                "{} and {} are the same header",
+                quoted(earlier),
+                quoted(&name)
+            );
+            entry.report(
+                &codes::HEADER_DUPLICATE,
+                member.key_span,
+                &pointer,
+                message,
+                "keep one of them",
+            );
+        } else if header::is_client_generated(&name) {
+            entry.report(
+                &codes::HEADER_CLIENT_GENERATED,
+                member.key_span,
+                &pointer,
+                format!("clients send {name} themselves, and theirs wins"),
+                "remove it",
+            );
+        }
+        if let Some(bad) = header::forbidden_in_value(&value) {
+            entry.report(
+                &codes::HEADER_VALUE,
+                member.value.span,
+                &pointer,
+                format!(
+                    "the value of {} holds {bad:?}, which HTTP forbids",
+                    quoted(&name)
+                ),
+                "remove control characters; a header is one line",
+            );
+        } else if let Some(problem) = header::portability_problem(&value) {
+            entry.report(
+                &codes::HEADER_VALUE_PORTABILITY,
+                member.value.span,
+                &pointer,
+                format!("the value of {} {problem}", quoted(&name)),
+                "use ASCII without surrounding white space",
+            );
+        }
+        values::literal(entry, member.value.span, &pointer, &value);
+        values::credential(entry, member.value.span, &pointer, Some(&name), &value);
+        headers.push((name, value));
+    }
+    headers
+}

@@ -1,0 +1,424 @@
+//! Servers that are started as subprocesses (§7.2.1 "stdio", §9.2).
+
+use std::path::Path;
+
+use super::super::containment::{self, Resolution};
+use super::super::file::quoted;
+use super::super::report::Transport;
+use super::server::Entry;
+use super::values;
+use crate::document::{Member, Object, Pointer};
+use crate::spec::codes::mcp as codes;
+use crate::spec::placeholder::{self, NAMES};
+
+/// The base directories a `cwd` may begin with, beside `./`.
+const ROOT: &str = "${PLUGIN_ROOT}";
+const DATA: &str = "${PLUGIN_DATA}";
+
+/// Judges the fields of a stdio server.
+pub(super) fn check(entry: &mut Entry<'_, '_>, fields: &Object) -> Option<Transport> {
+    let help = "add \"command\": a bare executable name, or a path that begins with ./";
+    let command = entry.required(fields, "command", &codes::COMMAND_MISSING, help);
+    if let Some(member) = command {
+        self::command(entry, member);
+    }
+    let args = args(entry, fields);
+    let env = env(entry, fields);
+    let cwd = match fields.get("cwd") {
+        Some(member) => cwd(entry, member),
+        None => None,
+    };
+    let command = command?.value.as_text()?.display().into_owned();
+    Some(Transport::Stdio {
+        command,
+        args,
+        env,
+        cwd,
+    })
+}
+
+fn command(entry: &mut Entry<'_, '_>, member: &Member) {
+    let pointer = entry.pointer.key("command");
+    let span = member.value.span;
+    let Some(text) = member.value.as_text() else {
+        return;
+    };
+    let shown = text.display();
+    let value = text.as_str().unwrap_or("\0");
+    let placeholder = placeholder::find(value).next();
+    let form = |what: &str| {
+        (
+            format!("command {} {what}", quoted(&shown)),
+            form_help(value),
+        )
+    };
+    let problem = if value.is_empty() {
+        Some(form("is empty"))
+    } else if value.chars().any(char::is_control) {
+        Some(form("holds control characters"))
+    } else if value.contains('\\') {
+        Some(form(
+            "holds a backslash, which is a path on one platform only",
+        ))
+    } else if let Some(path) = value.strip_prefix("./") {
+        let names_something = Path::new(path)
+            .components()
+            .any(|part| matches!(part, std::path::Component::Normal(_)));
+        (!names_something).then(|| form("names a directory, not an executable"))
+    } else if value.starts_with('/') {
+        Some(form("is an absolute path"))
+    } else if value.starts_with("..") && value.contains('/') {
+        Some(form("leads out of the package"))
+    } else if value == "." || value == ".." {
+        Some(form("names a directory, not an executable"))
+    } else if value.chars().any(char::is_whitespace) && !value.starts_with("${") {
+        entry.report(
+            &codes::COMMAND_LINE,
+            span,
+            &pointer,
+            format!(
+                "command {} is a command line; it must be one executable",
+                quoted(value)
+            ),
+            command_line_help(value),
+        );
+        return;
+    } else if value.contains('/') {
+        let what = match placeholder {
+            Some(_) => "begins with placeholder text, which no client expands in command",
+            None => "is neither a bare name nor a path that begins with ./",
+        };
+        Some(form(what))
+    } else if value.chars().any(char::is_whitespace) {
+        Some(form("holds white space and is no path"))
+    } else {
+        None
+    };
+    if let Some((message, help)) = problem {
+        entry.report(&codes::COMMAND_FORM, span, &pointer, message, help);
+        return;
+    }
+    if let Some(found) = placeholder {
+        entry.report(
+            &codes::COMMAND_PLACEHOLDER,
+            span,
+            &pointer,
+            format!("{} stays literal in command", found.text),
+            "name the executable of the package by a path that begins with ./",
+        );
+    }
+    if value.starts_with("./") {
+        bundled_command(entry, member, value, &pointer);
+    }
+}
+
+/// A `./` command: where it leads, and whether it could be started.
+fn bundled_command(entry: &mut Entry<'_, '_>, member: &Member, value: &str, pointer: &Pointer) {
+    let span = member.value.span;
+    let root = entry.loader.root;
+    match containment::resolve(root, root, Path::new(value)) {
+        Resolution::Escape => entry.report(
+            &codes::COMMAND_ESCAPE,
+            span,
+            pointer,
+            format!("command {} leads out of the package", quoted(value)),
+            "put the executable into the package and name it from there",
+        ),
+        Resolution::Loop => entry.report(
+            &codes::COMMAND_ESCAPE,
+            span,
+            pointer,
+            format!(
+                "command {} is a link that leads back to itself",
+                quoted(value)
+            ),
+            "replace the link by the executable",
+        ),
+        Resolution::Missing => entry.report(
+            &codes::COMMAND_NOT_FOUND,
+            span,
+            pointer,
+            format!("there is no file {} in the package", quoted(value)),
+            "add the file; if a build step makes it, ship the package with it",
+        ),
+        Resolution::Unreadable(error) => entry.report(
+            &codes::COMMAND_NOT_FOUND,
+            span,
+            pointer,
+            format!("the file {} cannot be reached: {error}", quoted(value)),
+            "grant search access to the directories on its way",
+        ),
+        Resolution::Directory(_) => entry.report(
+            &codes::COMMAND_NOT_EXECUTABLE,
+            span,
+            pointer,
+            format!("{} is a directory, not an executable", quoted(value)),
+            "name the executable inside it",
+        ),
+        Resolution::Special(kind) => entry.report(
+            &codes::COMMAND_NOT_EXECUTABLE,
+            span,
+            pointer,
+            format!("{} is {kind}, not an executable", quoted(value)),
+            "name a regular file",
+        ),
+        Resolution::File(_, metadata) => {
+            if !is_executable(&metadata) {
+                entry.report(
+                    &codes::COMMAND_NOT_EXECUTABLE,
+                    span,
+                    pointer,
+                    format!("the file {} is not executable", quoted(value)),
+                    format!(
+                        "run chmod +x {value}, and commit the mode: git add --chmod=+x {value}"
+                    ),
+                );
+            }
+        }
+    }
+}
+
+/// Whether any executable bit is set; platforms without such bits run anything.
+fn is_executable(metadata: &std::fs::Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        metadata.permissions().mode() & 0o111 != 0
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        true
+    }
+}
+
+fn form_help(value: &str) -> String {
+    let inside = NAMES
+        .iter()
+        .find_map(|name| value.strip_prefix(&format!("${{{name}}}/")));
+    let relative = value
+        .split('/')
+        .all(|part| !part.is_empty() && part != "..")
+        && !value.contains(['\\', '$', '\0']);
+    match inside {
+        Some(rest) => format!("write \"./{rest}\"; a ./ path is resolved against the package"),
+        None if relative && value.contains('/') => format!("write \"./{value}\""),
+        None => {
+            "write a bare executable name, or a path that begins with ./ and stays in the package"
+                .to_owned()
+        }
+    }
+}
+
+fn command_line_help(value: &str) -> String {
+    let mut words = value.split_whitespace();
+    match words.next() {
+        Some(first) => {
+            let rest: Vec<String> = words.map(|word| format!("{word:?}")).collect();
+            format!(
+                "write \"command\": {first:?}, \"args\": [{}]",
+                rest.join(", ")
+            )
+        }
+        None => "write one executable name".to_owned(),
+    }
+}
+
+fn args(entry: &mut Entry<'_, '_>, fields: &Object) -> Vec<String> {
+    let Some(member) = fields.get("args") else {
+        return Vec::new();
+    };
+    let pointer = entry.pointer.key("args");
+    let Some(items) = member.value.as_array() else {
+        entry.wrong_type(
+            member.value.span,
+            &pointer,
+            "args",
+            member.value.type_name(),
+            "an array of strings",
+        );
+        return Vec::new();
+    };
+    let mut args = Vec::with_capacity(items.len());
+    for (index, item) in items.iter().enumerate() {
+        let pointer = pointer.index(index);
+        let Some(text) = item.as_text() else {
+            entry.wrong_type(
+                item.span,
+                &pointer,
+                &format!("args[{index}]"),
+                item.type_name(),
+                "a string",
+            );
+            continue;
+        };
+        let value = text.display().into_owned();
+        if let Some(rest) = value
+            .strip_prefix("./")
+            .or_else(|| value.starts_with("../").then_some(value.as_str()))
+        {
+            entry.report(
+                &codes::ARGUMENT_RELATIVE,
+                item.span,
+                &pointer,
+                format!(
+                    "the argument {} depends on the directory the server is started in",
+                    quoted(&value)
+                ),
+                format!("write \"{ROOT}/{rest}\" if it names a file of the package"),
+            );
+        }
+        values::expanded(entry, item.span, &pointer, &value);
+        values::credential(entry, item.span, &pointer, None, &value);
+        args.push(value);
+    }
+    args
+}
+
+fn env(entry: &mut Entry<'_, '_>, fields: &Object) -> Vec<(String, String)> {
+    let mut env = Vec::new();
+    for (member, value, pointer) in entry.strings_of(fields, "env") {
+        let name = member.key.display().into_owned();
+        if NAMES.contains(&name.as_str()) {
+            entry.report(
+                &codes::ENV_RESERVED,
+                member.key_span,
+                &pointer,
+                format!("env sets {name}, which only the client sets"),
+                "remove it; the client sets it to the directory of this package",
+            );
+        } else if NAMES
+            .iter()
+            .any(|reserved| name.eq_ignore_ascii_case(reserved))
+        {
+            entry.report(
+                &codes::ENV_RESERVED_CASE,
+                member.key_span,
+                &pointer,
+                format!(
+                    "env sets {name}, which is a reserved name where case does not count (Windows)"
+                ),
+                "use another name; clients replace this one there",
+            );
+        } else if name.is_empty() || name.contains(['=', '\0']) {
+            entry.report(
+                &codes::ENV_NAME,
+                member.key_span,
+                &pointer,
+                format!("no platform can set a variable named {}", quoted(&name)),
+                "use letters, digits and underscores",
+            );
+        }
+        values::expanded(entry, member.value.span, &pointer, &value);
+        values::credential(entry, member.value.span, &pointer, Some(&name), &value);
+        env.push((name, value));
+    }
+    env
+}
+
+fn cwd(entry: &mut Entry<'_, '_>, member: &Member) -> Option<String> {
+    let pointer = entry.pointer.key("cwd");
+    let span = member.value.span;
+    let Some(text) = member.value.as_text() else {
+        entry.wrong_type(span, &pointer, "cwd", member.value.type_name(), "a string");
+        return None;
+    };
+    let shown = text.display().into_owned();
+    let value = text.as_str().unwrap_or("\0");
+    // The form is judged on the raw value, then placeholders are expanded, then
+    // the path is resolved (§7.2.1).
+    let below = |base: &str| {
+        let rest = value.strip_prefix(base)?;
+        (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
+    };
+    let (rest, in_package) = if value.contains('\\') || value.chars().any(char::is_control) {
+        (None, false)
+    } else if let Some(rest) = value.strip_prefix("./") {
+        (Some(rest.trim_start_matches('/')), true)
+    } else if let Some(rest) = below(ROOT) {
+        (Some(rest), true)
+    } else {
+        (below(DATA), false)
+    };
+    let Some(rest) = rest else {
+        entry.report(
+            &codes::CWD_FORM,
+            span,
+            &pointer,
+            format!("cwd {} is not a permitted form", quoted(&shown)),
+            cwd_help(value),
+        );
+        return None;
+    };
+    if NAMES
+        .iter()
+        .any(|name| rest.contains(&format!("${{{name}}}")))
+    {
+        entry.report(
+            &codes::CWD_PLACEHOLDER,
+            span,
+            &pointer,
+            format!(
+                "cwd {} puts an absolute path below another directory",
+                quoted(value)
+            ),
+            format!("use one of {ROOT} and {DATA}, at the beginning"),
+        );
+    } else {
+        values::expanded(entry, span, &pointer, value);
+    }
+    let escape = if in_package {
+        let root = entry.loader.root;
+        match containment::resolve(root, root, Path::new(rest)) {
+            Resolution::Escape => Some("leads out of the package"),
+            Resolution::Loop => Some("is a link that leads back to itself"),
+            Resolution::Directory(_) | Resolution::Unreadable(_) => None,
+            Resolution::Missing => {
+                entry.report(
+                    &codes::CWD_NOT_A_DIRECTORY,
+                    span,
+                    &pointer,
+                    format!("there is no directory {} in the package", quoted(value)),
+                    format!("add it, or use {DATA} for a directory that is made at run time"),
+                );
+                None
+            }
+            Resolution::File(..) | Resolution::Special(_) => {
+                entry.report(
+                    &codes::CWD_NOT_A_DIRECTORY,
+                    span,
+                    &pointer,
+                    format!("{} is not a directory", quoted(value)),
+                    "name a directory",
+                );
+                None
+            }
+        }
+    } else {
+        // The data directory exists only at run time; its links are a matter of then.
+        (!containment::stays_below(Path::new(rest))).then_some("leads out of the data directory")
+    };
+    if let Some(what) = escape {
+        entry.report(
+            &codes::CWD_ESCAPE,
+            span,
+            &pointer,
+            format!("cwd {} {what}", quoted(value)),
+            format!("name a directory below {ROOT} or {DATA}"),
+        );
+    }
+    Some(shown)
+}
+
+fn cwd_help(value: &str) -> String {
+    let plain = !value.is_empty()
+        && !value.contains(['\\', '$', '\0'])
+        && !value.starts_with(['/', '~', '.']);
+    if value == "." {
+        "write \"./\", or leave cwd out: the package is the default".to_owned()
+    } else if plain {
+        format!("write \"./{value}\"")
+    } else {
+        format!("begin with ./, {ROOT} or {DATA}")
+    }
+}

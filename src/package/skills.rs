@@ -1,0 +1,189 @@
+//! The component location `skills/` (§6, §7.1): which directories hold a skill.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::containment::{self, Resolution, display_name};
+use super::report::{Skills, SkillsState, SkippedSkill};
+use super::{Loader, skill};
+use crate::diagnostic::Diagnostic;
+use crate::spec::codes::skills as codes;
+
+/// The fixed location (§6.1).
+pub(super) const DIRECTORY: &str = "skills";
+/// The file that makes a directory a skill (§7.1).
+pub(super) const SKILL_FILE: &str = "SKILL.md";
+
+/// One entry of a directory.
+pub(super) struct Entry {
+    pub(super) name: OsString,
+    pub(super) kind: fs::FileType,
+}
+
+/// The entries of a directory, by name.
+pub(super) fn list(directory: &Path) -> io::Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        entries.push(Entry {
+            name: entry.file_name(),
+            kind: entry.file_type()?,
+        });
+    }
+    entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    Ok(entries)
+}
+
+/// Loads the skills of a package whose root has an entry `skills`.
+pub(super) fn load(loader: &mut Loader<'_>) -> Skills {
+    let invalid = |loader: &mut Loader<'_>, finding: Diagnostic| {
+        loader.report(finding);
+        Skills {
+            state: SkillsState::Invalid,
+            ..Skills::default()
+        }
+    };
+    let finding = |code, message: &str| Diagnostic::new(code, DIRECTORY, message);
+    let directory = match containment::resolve(loader.root, loader.root, Path::new(DIRECTORY)) {
+        Resolution::Directory(path) => path,
+        Resolution::Escape => {
+            let finding = finding(
+                &codes::ESCAPE,
+                "skills is a link that leads out of the package",
+            )
+            .with_help(
+                "copy the directory into the package; links may only lead to places inside it",
+            );
+            return invalid(loader, finding);
+        }
+        Resolution::Unreadable(error) => {
+            let finding = finding(
+                &codes::UNREADABLE,
+                &format!("skills cannot be reached: {error}"),
+            )
+            .with_help("grant read and search access to the directory");
+            return invalid(loader, finding);
+        }
+        other => {
+            let what = match other {
+                Resolution::File(..) => "is a file",
+                Resolution::Special(kind) => &format!("is {kind}"),
+                Resolution::Loop => "is a link that leads back to itself",
+                _ => "is a link to a directory that does not exist",
+            };
+            let finding = finding(&codes::NOT_A_DIRECTORY, &format!("skills {what}")).with_help(
+                "make it a directory with one sub-directory for each skill, or remove it",
+            );
+            return invalid(loader, finding);
+        }
+    };
+    let entries = match list(&directory) {
+        Ok(entries) => entries,
+        Err(error) => {
+            let finding = finding(
+                &codes::UNREADABLE,
+                &format!("skills cannot be listed: {error}"),
+            )
+            .with_help("grant read access to the directory");
+            return invalid(loader, finding);
+        }
+    };
+    let mut skills = Skills {
+        state: SkillsState::Loaded,
+        ..Skills::default()
+    };
+    for entry in entries {
+        child(loader, &directory, &entry, &mut skills);
+    }
+    skills
+}
+
+/// One entry of `skills/`.
+fn child(loader: &mut Loader<'_>, skills: &Path, entry: &Entry, found: &mut Skills) {
+    let path = format!("{DIRECTORY}/{}", display_name(&entry.name));
+    if entry.kind.is_file() {
+        if entry.name == SKILL_FILE {
+            loader.report(misplaced(
+                &path,
+                "give the skill a directory of its own: skills/<name>/SKILL.md",
+            ));
+        }
+        return;
+    }
+    let directory = if entry.kind.is_dir() {
+        skills.join(&entry.name)
+    } else {
+        match containment::resolve(loader.root, skills, Path::new(&entry.name)) {
+            Resolution::Directory(directory) => directory,
+            Resolution::Escape => {
+                loader.report(skill::escape(
+                    &path,
+                    "the skill's directory is a link that leads out of the package",
+                ));
+                found.skipped.push(SkippedSkill { path });
+                return;
+            }
+            Resolution::Missing => {
+                loader.report(skill::nothing_there(&path, "the link leads to nothing"));
+                return;
+            }
+            Resolution::Loop => {
+                loader.report(skill::nothing_there(&path, "the link leads back to itself"));
+                return;
+            }
+            Resolution::Unreadable(error) => {
+                loader.report(skill::unreadable(&path, &error));
+                found.skipped.push(SkippedSkill { path });
+                return;
+            }
+            // Files in `skills/` are nobody's business, however they got there.
+            Resolution::File(..) | Resolution::Special(_) => return,
+        }
+    };
+    let entries = match list(&directory) {
+        Ok(entries) => entries,
+        Err(error) => {
+            loader.report(skill::unreadable(&path, &error));
+            found.skipped.push(SkippedSkill { path });
+            return;
+        }
+    };
+    if entries.iter().any(|inner| inner.name == SKILL_FILE) {
+        skill::load(loader, &directory, &entry.name, path, &entries, found);
+        return;
+    }
+    let near = entries
+        .iter()
+        .find(|inner| inner.name.eq_ignore_ascii_case(SKILL_FILE));
+    if let Some(near) = near {
+        loader.report(skill::file_case(&path, &near.name));
+    }
+    nested(loader, &directory, &path, &entries);
+}
+
+/// Skills are found in immediate children only; one level deeper is the usual
+/// mistake.
+fn nested(loader: &mut Loader<'_>, directory: &Path, path: &str, entries: &[Entry]) {
+    for inner in entries.iter().filter(|inner| inner.kind.is_dir()) {
+        let file: PathBuf = directory.join(&inner.name).join(SKILL_FILE);
+        if fs::symlink_metadata(&file).is_ok() {
+            let name = display_name(&inner.name);
+            loader.report(misplaced(
+                &format!("{path}/{name}/{SKILL_FILE}"),
+                &format!("move the directory up: {DIRECTORY}/{name}/{SKILL_FILE}"),
+            ));
+        }
+    }
+}
+
+/// A `SKILL.md` where no client looks for one.
+pub(super) fn misplaced(path: &str, help: &str) -> Diagnostic {
+    Diagnostic::new(
+        &codes::MISPLACED_SKILL,
+        path,
+        "no client finds a skill here: only skills/<name>/SKILL.md is looked at",
+    )
+    .with_help(help)
+}
