@@ -45,7 +45,8 @@ pub enum Value {
     Array(Vec<Node>),
     /// An object (YAML mapping).
     Object(Object),
-    /// A YAML alias: the anchored node is shared, never copied.
+    /// A YAML anchor or alias: the anchored node is shared, never copied. What it
+    /// stands for counts in [`Limits`], so a walk through aliases is bounded.
     Alias(Arc<Node>),
 }
 
@@ -157,9 +158,9 @@ pub struct Duplicate {
 /// How much of a text is read before it counts as hostile.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Deepest nesting of arrays and objects.
+    /// Deepest nesting of arrays and objects, aliases followed.
     pub depth: usize,
-    /// Most nodes (keys and values) in one document.
+    /// Most nodes (keys and values) in one document, aliases followed.
     pub nodes: usize,
 }
 
