@@ -1,7 +1,9 @@
 //! The `apkit` program.
 
+mod cli;
+
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ExitCode::SUCCESS
+    cli::run(std::env::args_os())
 }

@@ -14,6 +14,7 @@
 
 mod advice;
 mod containment;
+pub mod discover;
 mod file;
 mod json_text;
 mod manifest;

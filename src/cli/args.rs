@@ -1,0 +1,297 @@
+//! The command line, as clap sees it.
+
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+
+use apkit::diagnostic::Threshold;
+use apkit::spec::version::VERSIONS;
+
+use super::exit;
+
+/// Validate, inspect, fetch, build and run Agent Plugins packages.
+#[derive(Debug, Parser)]
+#[command(
+    name = "apkit",
+    version = version(),
+    after_help = "Run `apkit help COMMAND` for examples and all options.",
+    after_long_help = exit::HELP,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    disable_help_subcommand = false
+)]
+pub(crate) struct Cli {
+    /// Whether to colour what people read
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: When,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// When to write terminal escapes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum When {
+    /// On a terminal, unless NO_COLOR is set or TERM is dumb; also if
+    /// CLICOLOR_FORCE is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Judge packages as a conforming client would
+    Validate(Validate),
+    /// Show what a client gets from a package
+    Inspect(Inspect),
+    /// Explain a diagnostic code, or list all of them
+    Explain(Explain),
+    /// Print a JSON Schema
+    Schema(Schema),
+    /// Print a completion script for a shell
+    Completions(Completions),
+    /// Print the manual page
+    Man(Man),
+}
+
+const VALIDATE_EXAMPLES: &str = "\
+Examples:
+  apkit validate                        the package in this directory
+  apkit validate plugins/*              several packages
+  apkit validate --recursive .          every package below this directory
+  apkit validate --strict --format github     in a workflow, with annotations
+  apkit validate --format sarif --output apkit.sarif
+";
+
+#[derive(Debug, Args)]
+#[command(after_help = VALIDATE_EXAMPLES, after_long_help = format!("{VALIDATE_EXAMPLES}\n{}", exit::HELP))]
+pub(crate) struct Validate {
+    /// Package directories, or the plugin.json in them
+    #[arg(value_name = "PATH", default_value = ".", value_hint = ValueHint::AnyPath)]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Look for packages at any depth below each PATH
+    ///
+    /// A package is a directory that holds a `plugin.json`. What .gitignore names,
+    /// `.git`, `node_modules`, `target` and the directories of client-native
+    /// manifests are left out; links are not followed.
+    #[arg(long, short)]
+    pub(crate) recursive: bool,
+
+    /// Leave out what this pattern matches, in the syntax of .gitignore
+    /// (repeatable)
+    #[arg(long, value_name = "GLOB", requires = "recursive")]
+    pub(crate) exclude: Vec<String>,
+
+    /// How to write the report
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) format: Format,
+
+    /// Write the report to this file instead of standard output
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+
+    /// The least finding that makes the exit status 1
+    #[arg(long, value_enum, default_value_t, value_name = "LEVEL")]
+    pub(crate) fail_on: FailOn,
+
+    /// The same as --fail-on warning
+    #[arg(long, conflicts_with = "fail_on")]
+    pub(crate) strict: bool,
+
+    #[command(flatten)]
+    pub(crate) draft: Draft,
+
+    /// Show only findings at or above the threshold, and the summary
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+impl Validate {
+    /// From which finding on the run counts as failed.
+    pub(crate) fn threshold(&self) -> Threshold {
+        if self.strict {
+            return Threshold::Warning;
+        }
+        match self.fail_on {
+            FailOn::Rejected => Threshold::Rejected,
+            FailOn::Skipped => Threshold::Skipped,
+            FailOn::Warning => Threshold::Warning,
+        }
+    }
+}
+
+/// Report formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    #[default]
+    Text,
+    /// One document, see `apkit schema report`
+    Json,
+    /// Workflow commands: annotations in a pull request
+    Github,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// JUnit XML, for test reports
+    Junit,
+    /// One JSON object per package and line, for conformance suites
+    LoadReport,
+}
+
+/// Thresholds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum FailOn {
+    /// Only a rejected package
+    Rejected,
+    /// Anything that does not load: every error
+    #[default]
+    Skipped,
+    /// Warnings, too
+    Warning,
+}
+
+/// Which drafts of the specification apply.
+#[derive(Debug, Args)]
+pub(crate) struct Draft {
+    /// Also apply this draft of the specification
+    #[arg(long = "spec-draft", value_name = "VERSION", value_parser = PossibleValuesParser::new(versions(true)))]
+    version: Option<String>,
+}
+
+impl Draft {
+    /// Whether drafts apply.
+    pub(crate) fn applies(&self) -> bool {
+        self.version.is_some()
+    }
+}
+
+const INSPECT_EXAMPLES: &str = "\
+Examples:
+  apkit inspect plugins/acme
+  apkit inspect plugins/acme --format json | jq '.package.mcp.loaded'
+
+The exit status is 1 if the package is rejected.
+";
+
+#[derive(Debug, Args)]
+#[command(after_help = INSPECT_EXAMPLES)]
+pub(crate) struct Inspect {
+    /// Package directory, or the plugin.json in it
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) path: PathBuf,
+
+    /// How to write it
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) format: TextOrJson,
+
+    #[command(flatten)]
+    pub(crate) draft: Draft,
+}
+
+/// Formats of whatever is no report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum TextOrJson {
+    /// For people
+    #[default]
+    Text,
+    /// For programs
+    Json,
+}
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  apkit explain                         all codes
+  apkit explain skill::name-mismatch
+  apkit explain env-reserved            the family may be left out
+";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXPLAIN_EXAMPLES)]
+pub(crate) struct Explain {
+    /// A code such as `skill::name-mismatch`, or its second half
+    #[arg(value_name = "CODE")]
+    pub(crate) code: Option<String>,
+
+    /// How to write it
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) format: TextOrJson,
+}
+
+const SCHEMA_EXAMPLES: &str = "\
+Examples:
+  apkit schema plugin > plugin.schema.json
+  apkit schema mcp --spec 1.1.0
+  apkit schema report                   of `apkit validate --format json`
+";
+
+#[derive(Debug, Args)]
+#[command(after_help = SCHEMA_EXAMPLES)]
+pub(crate) struct Schema {
+    /// Which document the schema describes
+    #[arg(value_enum, value_name = "DOCUMENT")]
+    pub(crate) document: Document,
+
+    /// Version of the specification, for plugin and mcp [default: the published one]
+    #[arg(long, value_name = "VERSION", value_parser = PossibleValuesParser::new(all_versions()))]
+    pub(crate) spec: Option<String>,
+}
+
+/// Documents with a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Document {
+    /// plugin.json
+    Plugin,
+    /// mcp.json
+    Mcp,
+    /// The report of `apkit validate --format json`
+    Report,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// A command with a page of its own
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Option<String>,
+}
+
+/// The versions in the table, drafts or published ones.
+fn versions(draft: bool) -> Vec<&'static str> {
+    let wanted = VERSIONS.iter().filter(|version| version.draft == draft);
+    wanted.map(|version| version.id).collect()
+}
+
+fn all_versions() -> Vec<&'static str> {
+    VERSIONS.iter().map(|version| version.id).collect()
+}
+
+/// What `--version` prints behind the name.
+fn version() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let mut text = format!(
+            "{} (Agent Plugins {}",
+            env!("CARGO_PKG_VERSION"),
+            versions(false).join(", ")
+        );
+        for draft in versions(true) {
+            text.push_str(&format!("; draft {draft} with --spec-draft"));
+        }
+        text.push(')');
+        text
+    });
+    &TEXT
+}

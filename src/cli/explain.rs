@@ -1,0 +1,105 @@
+//! `apkit explain`.
+
+use std::iter;
+
+use apkit::diagnostic::Code;
+use apkit::render::explain;
+use apkit::spec::codes;
+
+use super::args::{Explain, TextOrJson, When};
+use super::exit::Exit;
+use super::failure::Failure;
+use super::{output, screen};
+
+pub(crate) fn run(arguments: &Explain, color: When) -> Result<Exit, Failure> {
+    let code = arguments.code.as_deref().map(look_up).transpose()?;
+    let screen = screen::of(color, false);
+    output::to_stdout(|out| match (code, arguments.format) {
+        (None, TextOrJson::Text) => explain::write_list(codes::all(), screen, out),
+        (None, TextOrJson::Json) => explain::write_json(codes::all(), out),
+        (Some(code), TextOrJson::Text) => explain::write_code(code, screen, out),
+        (Some(code), TextOrJson::Json) => explain::write_json(iter::once(code), out),
+    })?;
+    Ok(Exit::Clean)
+}
+
+/// The code with this identifier, or the only one with this name behind `::`.
+fn look_up(wanted: &str) -> Result<&'static Code, Failure> {
+    if let Some(code) = codes::find(wanted) {
+        return Ok(code);
+    }
+    let named: Vec<&'static Code> = codes::all().filter(|code| name(code) == wanted).collect();
+    match named.as_slice() {
+        [code] => Ok(code),
+        [] => Err(Failure::UnknownCode {
+            code: wanted.to_owned(),
+            similar: similar(wanted),
+        }),
+        several => Err(Failure::AmbiguousCode {
+            name: wanted.to_owned(),
+            codes: several.iter().map(|code| code.id).collect(),
+        }),
+    }
+}
+
+/// The part behind `::`.
+fn name(code: &Code) -> &'static str {
+    code.id.split_once("::").map_or(code.id, |(_, name)| name)
+}
+
+/// Up to three codes that were probably meant.
+fn similar(wanted: &str) -> Vec<&'static str> {
+    let wanted = wanted.to_ascii_lowercase().replace('_', "-");
+    // Longer than any code: nothing is near, and the comparison would be long.
+    if wanted.len() > 100 {
+        return Vec::new();
+    }
+    let mut near: Vec<(usize, &'static str)> = codes::all()
+        .filter_map(|code| {
+            let distance = distance(&wanted, code.id).min(distance(&wanted, name(code)));
+            let contained = wanted.len() >= 3 && code.id.contains(&wanted);
+            let near = distance <= 1 + wanted.len() / 4;
+            (near || contained).then_some((if contained { 0 } else { distance }, code.id))
+        })
+        .collect();
+    near.sort_unstable();
+    near.into_iter().map(|(_, id)| id).take(3).collect()
+}
+
+/// Levenshtein's distance, in bytes.
+fn distance(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (line, a) in one.bytes().enumerate() {
+        let mut diagonal = line;
+        let mut left = line + 1;
+        for (b, cell) in other.bytes().zip(row.iter_mut().skip(1)) {
+            let cost = diagonal + usize::from(a != b);
+            diagonal = *cell;
+            left = cost.min(left + 1).min(*cell + 1);
+            *cell = left;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = line + 1;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_are_those_of_levenshtein() {
+        for (one, other, expected) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("kitten", "sitting", 3),
+            ("flaw", "lawn", 2),
+            ("name", "name", 0),
+        ] {
+            assert_eq!(distance(one, other), expected, "{one} {other}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Failures of the run, as opposed to findings about a package.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use apkit::render::visible;
+
+/// Why a run failed. Messages read after "failed to".
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// A path on the command line cannot be used.
+    #[error("read {}: {error}", show(path))]
+    Read { path: PathBuf, error: io::Error },
+
+    /// A file that is no manifest was named.
+    #[error(
+        "validate {}: it is neither a package directory nor a plugin.json",
+        show(path)
+    )]
+    NotAPackage { path: PathBuf },
+
+    /// `--recursive` found nothing.
+    #[error(
+        "find a package in {}: no directory there holds an Agent Plugins plugin.json{}",
+        shown(paths),
+        found_instead(instead)
+    )]
+    NoPackage {
+        paths: Vec<PathBuf>,
+        /// Other manifests that stand there, described.
+        instead: Vec<String>,
+    },
+
+    /// `--exclude` is no pattern.
+    #[error("read a pattern of --exclude: {0}")]
+    Pattern(#[from] apkit::package::discover::PatternError),
+
+    /// The report cannot be written.
+    #[error("write to {}: {error}", to.as_ref().map_or_else(|| "standard output".to_owned(), |path| show(path)))]
+    Write {
+        to: Option<PathBuf>,
+        error: io::Error,
+    },
+
+    /// `explain` does not know the code.
+    #[error(
+        "explain `{}`: there is no such code{}",
+        visible(code),
+        did_you_mean(similar)
+    )]
+    UnknownCode {
+        code: String,
+        similar: Vec<&'static str>,
+    },
+
+    /// `explain` knows several.
+    #[error("explain `{}`: several codes have this name: {}", visible(name), codes.join(", "))]
+    AmbiguousCode {
+        name: String,
+        codes: Vec<&'static str>,
+    },
+
+    /// `schema report --spec …`.
+    #[error(
+        "print the schema: the report does not depend on the version of the specification, leave out --spec"
+    )]
+    ReportHasNoSpec,
+
+    /// `man` does not know the command.
+    #[error("print the manual of `{}`: there is no such command", visible(.0))]
+    UnknownCommand(String),
+}
+
+impl Failure {
+    /// What to do about it, where the message does not say so.
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NotAPackage { .. } => {
+                Some("name the directory that holds plugin.json, or that file itself")
+            }
+            Self::UnknownCode { .. } => Some("`apkit explain` lists all codes"),
+            _ => None,
+        }
+    }
+
+    /// Tells the user.
+    pub(crate) fn tell(&self) {
+        let mut text = format!("error: failed to {self}\n");
+        if let Some(hint) = self.hint() {
+            text.push_str("hint: ");
+            text.push_str(hint);
+            text.push('\n');
+        }
+        tell(&text);
+    }
+}
+
+/// Tells the user something beside the report.
+pub(crate) fn note(text: &str) {
+    tell(&format!("note: {text}\n"));
+}
+
+fn tell(text: &str) {
+    // Whoever closed standard error does not want to know.
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// A path for people: harmless, with `/` on every platform.
+pub(crate) fn show(path: &Path) -> String {
+    visible(&slashed(path)).into_owned()
+}
+
+/// A path as reports name it: with `/` on every platform, bytes that are no
+/// Unicode as U+FFFD.
+pub(crate) fn slashed(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if cfg!(windows) {
+        text.replace('\\', "/")
+    } else {
+        text.into_owned()
+    }
+}
+
+fn shown(paths: &[PathBuf]) -> String {
+    let shown: Vec<String> = paths.iter().map(|path| show(path)).collect();
+    shown.join(", ")
+}
+
+fn found_instead(manifests: &[String]) -> String {
+    match manifests {
+        [] => String::new(),
+        manifests => format!("; found instead:\n  {}", manifests.join("\n  ")),
+    }
+}
+
+fn did_you_mean(similar: &[&str]) -> String {
+    match similar {
+        [] => String::new(),
+        similar => format!(", did you mean {}?", similar.join(" or ")),
+    }
+}

@@ -1,0 +1,31 @@
+//! `apkit inspect`.
+
+use apkit::package::{self, Verdict};
+use apkit::render::inspect;
+
+use super::args::{Inspect, TextOrJson, When};
+use super::exit::Exit;
+use super::failure::Failure;
+use super::target::Target;
+use super::{output, screen};
+
+pub(crate) fn run(arguments: &Inspect, color: When) -> Result<Exit, Failure> {
+    let target = Target::of(&arguments.path)?;
+    let options = package::Options {
+        drafts: arguments.draft.applies(),
+        keep_sources: false,
+    };
+    let package =
+        package::load(&target.root, &target.display, &options).map_err(|error| Failure::Read {
+            path: target.root.clone(),
+            error,
+        })?;
+    output::to_stdout(|out| match arguments.format {
+        TextOrJson::Text => inspect::write_text(&package, screen::of(color, false), out),
+        TextOrJson::Json => inspect::write_json(&package, out),
+    })?;
+    Ok(match package.verdict {
+        Verdict::Loaded => Exit::Clean,
+        Verdict::Rejected => Exit::Findings,
+    })
+}

@@ -1,0 +1,53 @@
+//! The command line: the only place that prints, reads the environment and
+//! decides about exit codes. One file for each command.
+
+mod args;
+mod exit;
+mod explain;
+mod failure;
+mod inspect;
+mod output;
+mod schema;
+mod screen;
+mod shell;
+mod target;
+mod validate;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Cli, Command};
+use exit::Exit;
+
+/// Runs the program with these arguments, the first of which is its name.
+pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and the version go to standard output and are no failure.
+            let exit = if error.use_stderr() {
+                Exit::Failed
+            } else {
+                Exit::Clean
+            };
+            let _ = error.print();
+            return exit.into();
+        }
+    };
+    let result = match &cli.command {
+        Command::Validate(arguments) => validate::run(arguments, cli.color),
+        Command::Inspect(arguments) => inspect::run(arguments, cli.color),
+        Command::Explain(arguments) => explain::run(arguments, cli.color),
+        Command::Schema(arguments) => schema::run(arguments),
+        Command::Completions(arguments) => shell::completions(arguments),
+        Command::Man(arguments) => shell::man(arguments),
+    };
+    result
+        .unwrap_or_else(|failure| {
+            failure.tell();
+            Exit::Failed
+        })
+        .into()
+}

@@ -1,0 +1,199 @@
+//! `apkit validate`.
+
+use std::io;
+use std::num::NonZero;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use apkit::diagnostic::Diagnostic;
+use apkit::package::{self, Package, Report, discover};
+use apkit::render::{github, json_v1, junit, load_report, sarif, text, visible};
+use apkit::spec::codes::manifest;
+
+use super::args::{Format, Validate, When};
+use super::exit::Exit;
+use super::failure::{self, Failure};
+use super::target::Target;
+use super::{output, screen};
+
+pub(crate) fn run(arguments: &Validate, color: When) -> Result<Exit, Failure> {
+    // What cannot be read is told at once; the others are judged all the same.
+    let mut exit = Exit::Clean;
+    let mut tell = |failure: Failure| {
+        failure.tell();
+        exit = Exit::Failed;
+    };
+    let mut native = Vec::new();
+    let targets = if arguments.recursive {
+        search(arguments, &mut native, &mut tell)?
+    } else {
+        let mut targets = Vec::new();
+        for path in &arguments.paths {
+            match Target::of(path) {
+                Ok(target) => targets.push(target),
+                Err(failure) => tell(failure),
+            }
+        }
+        targets
+    };
+
+    let options = package::Options {
+        drafts: arguments.draft.applies(),
+        keep_sources: arguments.format == Format::Text,
+    };
+    let mut report = Report::default();
+    let mut foreign = Vec::new();
+    for (target, loaded) in targets.iter().zip(load_all(&targets, &options)) {
+        match loaded {
+            Ok(package) => match foreign_manifest(&package) {
+                Some(found) if arguments.recursive => foreign.push(format!(
+                    "{}/{} ({})",
+                    visible(&package.path),
+                    visible(&found.path),
+                    visible(&found.message)
+                )),
+                _ => report.packages.push(package),
+            },
+            Err(error) => tell(Failure::Read {
+                path: target.root.clone(),
+                error,
+            }),
+        }
+    }
+    if report.packages.is_empty() {
+        // Nothing could be read, and that is told already.
+        if exit == Exit::Failed {
+            return Ok(exit);
+        }
+        foreign.extend(native);
+        return Err(Failure::NoPackage {
+            paths: arguments.paths.clone(),
+            instead: foreign,
+        });
+    }
+    for manifest in foreign {
+        failure::note(&format!("not an Agent Plugins manifest: {manifest}"));
+    }
+    write(&report, arguments, color)?;
+    let reached = report
+        .packages
+        .iter()
+        .flat_map(|package| &package.diagnostics)
+        .any(|found| arguments.threshold().is_reached_by(found.code));
+    if reached {
+        exit = exit.max(Exit::Findings);
+    }
+    Ok(exit)
+}
+
+/// The packages below the given paths, each once; and what other manifests
+/// there are, described.
+fn search(
+    arguments: &Validate,
+    native: &mut Vec<String>,
+    tell: &mut impl FnMut(Failure),
+) -> Result<Vec<Target>, Failure> {
+    let mut targets = Vec::new();
+    for path in &arguments.paths {
+        let top = match Target::of(path) {
+            Ok(top) => top,
+            Err(failure) => {
+                tell(failure);
+                continue;
+            }
+        };
+        let found = discover::discover(&top.root, &arguments.exclude)?;
+        for unreadable in found.unreadable {
+            tell(Failure::Read {
+                path: unreadable.path,
+                error: unreadable.error,
+            });
+        }
+        native.extend(found.native.iter().map(|(manifest, client)| {
+            format!("{} (for {client})", failure::show(undotted(manifest)))
+        }));
+        for root in found.packages {
+            targets.push(Target::new(undotted(&root).to_owned()));
+        }
+    }
+    native.sort_unstable();
+    native.dedup();
+    targets.sort_unstable();
+    targets.dedup();
+    Ok(targets)
+}
+
+/// `./a` is `a`; the current directory itself stays `.`.
+fn undotted(path: &Path) -> &Path {
+    match path.strip_prefix(".") {
+        Ok(rest) if !rest.as_os_str().is_empty() => rest,
+        _ => path,
+    }
+}
+
+/// Loads all packages, on all processors, and gives them in the order asked for.
+fn load_all(targets: &[Target], options: &package::Options) -> Vec<io::Result<Package>> {
+    let load = |target: &Target| package::load(&target.root, &target.display, options);
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    let workers = processors.min(targets.len());
+    // One package is loaded sooner than a thread is started.
+    if workers <= 1 {
+        return targets.iter().map(load).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut loaded = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(target) = targets.get(index) else {
+                return loaded;
+            };
+            loaded.push((index, load(target)));
+        }
+    };
+    let mut all = thread::scope(|scope| {
+        let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
+        let mut all = work();
+        for other in others {
+            match other.join() {
+                Ok(loaded) => all.extend(loaded),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        all
+    });
+    all.sort_unstable_by_key(|&(index, _)| index);
+    all.into_iter().map(|(_, loaded)| loaded).collect()
+}
+
+/// The finding that says that this is another client's manifest.
+fn foreign_manifest(package: &Package) -> Option<&Diagnostic> {
+    package
+        .diagnostics
+        .iter()
+        .find(|found| *found.code == manifest::FOREIGN_FORMAT)
+}
+
+fn write(report: &Report, arguments: &Validate, color: When) -> Result<(), Failure> {
+    let to_file = arguments.output.is_some();
+    let threshold = arguments.threshold();
+    let write = |out: &mut dyn io::Write| match arguments.format {
+        Format::Text => {
+            let options = text::Options {
+                screen: screen::of(color, to_file),
+                quiet: arguments.quiet.then_some(threshold),
+            };
+            text::write(report, &options, out)
+        }
+        Format::Json => json_v1::write(report, out),
+        Format::Github => github::write(report, out),
+        Format::Sarif => sarif::write(report, out),
+        Format::Junit => junit::write(report, threshold, out),
+        Format::LoadReport => load_report::write(report, out),
+    };
+    match &arguments.output {
+        None => output::to_stdout(write),
+        Some(path) => output::to_file(path, write),
+    }
+}
