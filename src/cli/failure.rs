@@ -9,7 +9,7 @@ use apkit::render::visible;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// A path on the command line cannot be used.
-    #[error("read {}: {error}", show(path))]
+    #[error("read {}: {}", show(path), reason(error))]
     Read { path: PathBuf, error: io::Error },
 
     /// A file that is no manifest was named.
@@ -36,7 +36,7 @@ pub(crate) enum Failure {
     Pattern(#[from] apkit::package::discover::PatternError),
 
     /// The report cannot be written.
-    #[error("write to {}: {error}", to.as_ref().map_or_else(|| "standard output".to_owned(), |path| show(path)))]
+    #[error("write to {}: {}", to.as_ref().map_or_else(|| "standard output".to_owned(), |path| show(path)), reason(error))]
     Write {
         to: Option<PathBuf>,
         error: io::Error,
@@ -78,6 +78,9 @@ impl Failure {
             Self::NotAPackage { .. } => {
                 Some("name the directory that holds plugin.json, or that file itself")
             }
+            Self::Read { error, .. } if error.kind() == io::ErrorKind::NotFound => {
+                Some("name a package directory, or the plugin.json in it")
+            }
             Self::UnknownCode { .. } => Some("`apkit explain` lists all codes"),
             _ => None,
         }
@@ -118,6 +121,15 @@ pub(crate) fn slashed(path: &Path) -> String {
         text.replace('\\', "/")
     } else {
         text.into_owned()
+    }
+}
+
+/// What the system says, without its number.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error ") {
+        Some((reason, _)) => reason.to_lowercase(),
+        None => text,
     }
 }
 

@@ -3,7 +3,8 @@
 //!
 //! Commands and working directories are resolved as far as the package alone
 //! decides: against `${PLUGIN_ROOT}`, the package directory of whoever loads
-//! it. Of environment variables and headers only the names are shown.
+//! it. Of environment variables and headers only the names are shown, and of an
+//! argument or a URL that looks like a credential nothing.
 
 use std::io;
 
@@ -14,6 +15,7 @@ use super::paint::{Paint, Screen, Style, wrap};
 use super::{escape, facts};
 use crate::diagnostic::{Diagnostic, Effect};
 use crate::package::{self, Transport};
+use crate::spec::codes::mcp as codes;
 
 /// Writes one JSON document.
 ///
@@ -111,7 +113,7 @@ struct Server<'r> {
 #[derive(Serialize)]
 struct Stdio<'r> {
     command: String,
-    args: &'r [String],
+    args: Vec<&'r str>,
     cwd: String,
     env: Vec<&'r str>,
 }
@@ -181,7 +183,12 @@ impl<'r> Package<'r> {
             mcp: Mcp {
                 state: json_v1::mcp_state(package.mcp.state),
                 reasons: reasons(Effect::McpDisabled, &all),
-                loaded: package.mcp.loaded.iter().map(Server::of).collect(),
+                loaded: package
+                    .mcp
+                    .loaded
+                    .iter()
+                    .map(|server| Server::of(package, server))
+                    .collect(),
                 skipped: package
                     .mcp
                     .skipped
@@ -219,7 +226,22 @@ impl<'r> Skill<'r> {
 }
 
 impl<'r> Server<'r> {
-    fn of(server: &'r package::Server) -> Self {
+    fn of(package: &'r package::Package, server: &'r package::Server) -> Self {
+        let shown = |field: &[&str], value: &'r str| {
+            let keys = ["mcpServers", &server.name];
+            let path = || keys.iter().chain(field).copied();
+            let is_credential = package
+                .diagnostics
+                .iter()
+                .filter(|found| *found.code == codes::CREDENTIAL)
+                .filter_map(|found| found.pointer.as_deref())
+                .any(|pointer| facts::pointer_keys(pointer).eq(path()));
+            if is_credential {
+                "[credential, not shown]"
+            } else {
+                value
+            }
+        };
         let (stdio, remote) = match &server.transport {
             Transport::Stdio {
                 command,
@@ -229,7 +251,11 @@ impl<'r> Server<'r> {
             } => {
                 let stdio = Stdio {
                     command: resolved(command),
-                    args,
+                    args: args
+                        .iter()
+                        .enumerate()
+                        .map(|(index, value)| shown(&["args", &index.to_string()], value))
+                        .collect(),
                     cwd: cwd.as_deref().map_or(resolved("./"), resolved),
                     env: names(env),
                 };
@@ -237,6 +263,7 @@ impl<'r> Server<'r> {
             }
             Transport::StreamableHttp { url, headers } | Transport::Sse { url, headers } => {
                 let headers = names(headers);
+                let url = shown(&["url"], url);
                 (None, Some(Remote { url, headers }))
             }
         };
@@ -330,7 +357,7 @@ impl Text<'_> {
             self.entry(server.name, server.transport)?;
             if let Some(stdio) = &server.stdio {
                 self.row("command", &stdio.command)?;
-                for argument in stdio.args {
+                for argument in &stdio.args {
                     self.row("arg", argument)?;
                 }
                 self.row("cwd", &stdio.cwd)?;

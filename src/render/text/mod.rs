@@ -3,6 +3,7 @@
 //!
 //! Only this module knows miette.
 
+mod secrets;
 mod snippet;
 
 use std::io;

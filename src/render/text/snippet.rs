@@ -12,13 +12,14 @@ use miette::{
 
 use super::super::paint::Paint;
 use super::super::{escape, facts};
+use super::secrets::Secrets;
 use crate::diagnostic::{Diagnostic, LineIndex, Location, Severity, Span};
 use crate::package::Package;
 
 /// Draws findings of one package.
 pub(super) struct Frame<'r> {
     package: &'r Package,
-    indexes: BTreeMap<&'r str, LineIndex<'r>>,
+    sources: BTreeMap<&'r str, Source<'r>>,
     paint: Paint,
 }
 
@@ -26,7 +27,7 @@ impl<'r> Frame<'r> {
     pub(super) fn new(package: &'r Package, paint: Paint) -> Self {
         Self {
             package,
-            indexes: BTreeMap::new(),
+            sources: BTreeMap::new(),
             paint,
         }
     }
@@ -80,13 +81,21 @@ impl<'r> Frame<'r> {
 
     fn snippet(&mut self, found: &'r Diagnostic) -> Option<Snippet> {
         let place = found.location?;
-        let source: &'r str = self.package.sources.get(&found.path)?;
-        let index = self
-            .indexes
-            .entry(&found.path)
-            .or_insert_with(|| LineIndex::new(source.as_bytes()));
+        let package = self.package;
+        let text: &'r str = package.sources.get(&found.path)?;
+        let source = self.sources.entry(&found.path).or_insert_with(|| Source {
+            text,
+            index: LineIndex::new(text.as_bytes()),
+            secrets: Secrets::of(
+                text,
+                package
+                    .diagnostics
+                    .iter()
+                    .filter(|other| other.path == found.path),
+            ),
+        });
         // Where bytes were replaced, offsets do not fit any more.
-        let there = index.locate(Span::new(place.offset, place.offset));
+        let there = source.index.locate(Span::new(place.offset, place.offset));
         if (there.line, there.column) != (place.line, place.column) {
             return None;
         }
@@ -94,6 +103,13 @@ impl<'r> Frame<'r> {
         let room = self.paint.0.width.saturating_sub(MARGIN).max(NARROWEST);
         Snippet::new(source, place, &name, room, self.paint.0.unicode)
     }
+}
+
+/// One text of a package, looked at once.
+struct Source<'r> {
+    text: &'r str,
+    index: LineIndex<'r>,
+    secrets: Secrets,
 }
 
 /// Columns that miette needs beside the text: line number and frame.
@@ -118,46 +134,45 @@ struct Snippet {
 }
 
 impl Snippet {
-    fn new(source: &str, place: Location, name: &str, room: usize, unicode: bool) -> Option<Self> {
-        let start = floor_boundary(source, place.offset);
-        let end = ceil_boundary(source, place.offset.saturating_add(place.length));
-        let before = source.get(..start)?;
-        let line_start = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
-        let rest = source.get(start..)?;
-        let line_end = start + rest.find(['\n', '\r']).unwrap_or(rest.len());
-        let line = Cut::around(
-            source.get(line_start..line_end)?,
-            start - line_start,
-            end.min(line_end) - line_start,
-            room,
-            unicode,
-        );
+    fn new(
+        source: &Source<'_>,
+        place: Location,
+        name: &str,
+        room: usize,
+        unicode: bool,
+    ) -> Option<Self> {
+        let text = source.text;
+        let start = floor_boundary(text, place.offset);
+        let end = ceil_boundary(text, place.offset.saturating_add(place.length));
+        let here = line_around(text, start)?;
+        let cut = |line: Span, label: Span| Cut::around(source, line, label, room, unicode);
+        let line = cut(here, Span::new(start, end.min(here.end)))?;
 
-        let mut text = String::new();
+        let mut shown = String::new();
         let mut first_line = place.line.saturating_sub(1);
         let mut lines = 1;
         // A neighbour helps only where columns still stand below each other.
         if !line.left_is_cut
-            && let Some(previous) = previous_line(source, line_start)
+            && let Some(previous) = previous_line(text, here)
         {
-            text.push_str(&Cut::around(previous, 0, 0, room, unicode).text);
-            text.push('\n');
+            shown.push_str(&cut(previous, Span::new(previous.start, previous.start))?.text);
+            shown.push('\n');
             first_line = first_line.saturating_sub(1);
             lines += 1;
         }
-        let label = SourceSpan::new((text.len() + line.label.start).into(), line.label.len());
-        text.push_str(&line.text);
+        let label = SourceSpan::new((shown.len() + line.label.start).into(), line.label.len());
+        shown.push_str(&line.text);
         if !line.left_is_cut
-            && let Some(next) = next_line(source, line_end)
+            && let Some(next) = next_line(text, here)
         {
-            text.push('\n');
-            text.push_str(&Cut::around(next, 0, 0, room, unicode).text);
+            shown.push('\n');
+            shown.push_str(&cut(next, Span::new(next.start, next.start))?.text);
             lines += 1;
         }
-        let note = (place.end_line > place.line && end > line_end + 1)
+        let note = (place.end_line > place.line && end > here.end + 1)
             .then(|| format!("up to line {}", place.end_line));
         Some(Self {
-            text,
+            text: shown,
             first_line,
             lines,
             label,
@@ -168,24 +183,30 @@ impl Snippet {
     }
 }
 
-/// The line that ends right before `line_start`, if there is one.
-fn previous_line(source: &str, line_start: usize) -> Option<&str> {
-    let before = source.get(..line_start)?;
+/// The line that `at` is in, without its ending.
+fn line_around(text: &str, at: usize) -> Option<Span> {
+    let start = text.get(..at)?.rfind(['\n', '\r']).map_or(0, |end| end + 1);
+    let rest = text.get(at..)?;
+    let end = at + rest.find(['\n', '\r']).unwrap_or(rest.len());
+    Some(Span::new(start, end))
+}
+
+/// The line before `line`, if there is one.
+fn previous_line(text: &str, line: Span) -> Option<Span> {
+    let before = text.get(..line.start)?;
     let before = before
         .strip_suffix("\r\n")
         .or_else(|| before.strip_suffix(['\n', '\r']))?;
-    let start = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
-    before.get(start..)
+    line_around(text, before.len())
 }
 
-/// The line behind the line ending at `line_end`, if it has any text.
-fn next_line(source: &str, line_end: usize) -> Option<&str> {
-    let after = source.get(line_end..)?;
-    let after = after
+/// The line behind `line`, if it holds any text.
+fn next_line(text: &str, line: Span) -> Option<Span> {
+    let behind = text.get(line.end..)?;
+    let behind = behind
         .strip_prefix("\r\n")
-        .or_else(|| after.strip_prefix(['\n', '\r']))?;
-    let end = after.find(['\n', '\r']).unwrap_or(after.len());
-    after.get(..end).filter(|line| !line.is_empty())
+        .or_else(|| behind.strip_prefix(['\n', '\r']))?;
+    line_around(text, text.len() - behind.len()).filter(|line| !line.is_empty())
 }
 
 /// A part of one line that fits the screen, with everything hazardous visible.
@@ -196,52 +217,62 @@ struct Cut {
 }
 
 impl Cut {
-    /// Cuts `line` to about `room` columns around `start..end` (bytes of it).
-    fn around(line: &str, start: usize, end: usize, room: usize, unicode: bool) -> Self {
-        let (left, right) = line.split_at_checked(start).unwrap_or((line, ""));
-        let (taken, width) = fit(right.chars(), room - room / 3);
-        let (left_taken, left_width) = fit(left.chars().rev(), room - width);
-        // What the left side does not need goes to the right.
-        let (taken, _) = match right.get(taken..) {
-            Some(more) if !more.is_empty() => fit(right.chars(), room - left_width),
-            _ => (taken, width),
-        };
-        let left_start = left.len() - left_taken;
-        let right_end = start + taken;
+    /// Cuts `line` to about `room` columns around `label`; both are places of
+    /// the source.
+    fn around(
+        source: &Source<'_>,
+        line: Span,
+        label: Span,
+        room: usize,
+        unicode: bool,
+    ) -> Option<Self> {
+        let left = source.text.get(line.start..label.start)?;
+        let right = source.text.get(label.start..line.end)?;
+        let (mut taken, width) = fit(right.chars(), room - room / 3);
+        let (left_taken, left_width) = fit(left.chars().rev(), room.saturating_sub(width));
+        if taken < right.len() {
+            // What the left side does not need goes to the right.
+            (taken, _) = fit(right.chars(), room.saturating_sub(left_width));
+        }
+        let shown = Span::new(label.start - left_taken, label.start + taken);
         let ellipsis = if unicode { "…" } else { "..." };
 
         let mut text = String::new();
-        if left_start > 0 {
+        if shown.start > line.start {
             text.push_str(ellipsis);
         }
-        let mut label = Span::default();
-        let mut at = left_start;
-        for character in line.get(left_start..right_end).unwrap_or_default().chars() {
-            if at <= start {
-                label.start = text.len();
+        let mut underlined = Span::default();
+        let mut at = shown.start;
+        for character in source.text.get(shown.start..shown.end)?.chars() {
+            if at <= label.start {
+                underlined.start = text.len();
             }
-            push_source(&mut text, character);
+            if source.secrets.hides(at) {
+                text.push('*');
+            } else {
+                push_source(&mut text, character);
+            }
             at += character.len_utf8();
-            if at <= end {
-                label.end = text.len();
+            if at <= label.end {
+                underlined.end = text.len();
             }
         }
-        if at <= start {
-            label.start = text.len();
+        if at <= label.start {
+            underlined.start = text.len();
         }
-        label.end = label.end.max(label.start);
-        if right_end < line.len() {
+        underlined.end = underlined.end.max(underlined.start);
+        if shown.end < line.end {
             text.push_str(ellipsis);
         }
         // miette draws no line for an empty text.
         if text.is_empty() {
             text.push(' ');
         }
-        Self {
+        Some(Self {
             text,
-            label,
-            left_is_cut: left_start > 0,
-        }
+            label: underlined,
+            left_is_cut: shown.start > line.start,
+        })
     }
 }
 
