@@ -55,7 +55,13 @@ pub struct Location {
 pub struct LineIndex<'t> {
     text: &'t [u8],
     starts: Vec<usize>,
+    /// Code points before each block of [`BLOCK`] bytes: a column costs the same
+    /// at the end of a line of megabytes as at its beginning.
+    counts: Vec<usize>,
 }
+
+/// Bytes in a block of [`LineIndex::counts`].
+const BLOCK: usize = 1024;
 
 impl<'t> LineIndex<'t> {
     /// Indexes `text`, which need not be valid UTF-8.
@@ -70,7 +76,18 @@ impl<'t> LineIndex<'t> {
                 _ => {}
             }
         }
-        Self { text, starts }
+        let mut counts = Vec::with_capacity(text.len() / BLOCK + 1);
+        let mut count = 0;
+        for block in text.chunks(BLOCK) {
+            counts.push(count);
+            count += code_points(block);
+        }
+        counts.push(count);
+        Self {
+            text,
+            starts,
+            counts,
+        }
     }
 
     /// Number of lines; a final line ending opens no further line.
@@ -107,11 +124,21 @@ impl<'t> LineIndex<'t> {
     fn line_column(&self, offset: usize) -> (usize, usize) {
         let line = self.starts.partition_point(|&start| start <= offset).max(1);
         let start = self.starts.get(line - 1).copied().unwrap_or(0);
-        let before = self.text.get(start..offset).unwrap_or_default();
-        // UTF-8 continuation bytes begin no code point.
-        let column = before.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() + 1;
+        let column = self.code_points_before(offset) - self.code_points_before(start) + 1;
         (line, column)
     }
+
+    /// Code points that begin before `offset`, which is inside the text.
+    fn code_points_before(&self, offset: usize) -> usize {
+        let block = offset / BLOCK;
+        let within = self.text.get(block * BLOCK..offset).unwrap_or_default();
+        self.counts.get(block).copied().unwrap_or(0) + code_points(within)
+    }
+}
+
+/// Code points that begin in `bytes`: UTF-8 continuation bytes begin none.
+fn code_points(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|&&byte| byte & 0xC0 != 0x80).count()
 }
 
 #[cfg(test)]
@@ -132,6 +159,24 @@ mod tests {
         assert_eq!(at("a\rb", 2, 3), (2, 1, 2, 2));
         assert_eq!(at("", 7, 9), (1, 1, 1, 1));
         assert_eq!(at("ab\ncd", 1, 4), (1, 2, 2, 2));
+    }
+
+    #[test]
+    fn columns_are_right_across_blocks() {
+        let text = "é".repeat(2 * BLOCK);
+        for chars in [
+            0,
+            1,
+            BLOCK / 2 - 1,
+            BLOCK / 2,
+            BLOCK / 2 + 1,
+            BLOCK,
+            2 * BLOCK,
+        ] {
+            assert_eq!(at(&text, chars * 2, chars * 2).1, chars + 1, "{chars}");
+        }
+        let text = format!("{}\n{}", "a".repeat(BLOCK - 1), "b".repeat(BLOCK));
+        assert_eq!(at(&text, BLOCK, 2 * BLOCK), (2, 1, 2, BLOCK + 1));
     }
 
     #[test]

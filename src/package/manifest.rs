@@ -76,11 +76,12 @@ pub(super) fn check(
         .any(|finding| finding.severity() == Severity::Error);
     if manifest.rejected {
         // Advice about a package that does not load helps nobody.
-        let mut at = 0;
-        findings.retain(|finding| {
-            at += 1;
-            at <= before || finding.severity() != Severity::Info
-        });
+        let of_the_manifest = findings.split_off(before);
+        findings.extend(
+            of_the_manifest
+                .into_iter()
+                .filter(|finding| finding.severity() != Severity::Info),
+        );
     }
     manifest
 }

@@ -1,6 +1,8 @@
 //! Servers that are reached over HTTP (§7.2.1 "Streamable HTTP and legacy
 //! HTTP+SSE").
 
+use std::collections::HashMap;
+
 use super::super::file::quoted;
 use super::super::report::Transport;
 use super::server::Entry;
@@ -97,6 +99,8 @@ fn url(entry: &mut Entry<'_, '_>, member: &Member) {
 
 fn headers(entry: &mut Entry<'_, '_>, fields: &Object) -> Vec<(String, String)> {
     let mut headers: Vec<(String, String)> = Vec::new();
+    // By lower case: an entry may hold more names than it is sensible to compare.
+    let mut seen: HashMap<String, String> = HashMap::new();
     for (member, value, pointer) in entry.strings_of(fields, "headers") {
         let name = member.key.display().into_owned();
         if !header::is_valid_name(&name) {
@@ -107,13 +111,10 @@ fn headers(entry: &mut Entry<'_, '_>, fields: &Object) -> Vec<(String, String)> 
                 format!("{} is no HTTP header name", quoted(&name)),
                 "use letters, digits and hyphens",
             );
-        } else if let Some((earlier, _)) = headers
-            .iter()
-            .find(|(earlier, _)| earlier.eq_ignore_ascii_case(&name))
-        {
+        } else if let Some(earlier) = seen.insert(name.to_ascii_lowercase(), name.clone()) {
             let message = format!(
                 "{} and {} are the same header",
-                quoted(earlier),
+                quoted(&earlier),
                 quoted(&name)
             );
             entry.report(

@@ -40,11 +40,12 @@ pub(super) fn check(
     if !failed {
         return transport;
     }
-    let mut at = 0;
-    findings.retain(|finding| {
-        at += 1;
-        at <= before || finding.severity() == Severity::Error
-    });
+    let of_this_entry = findings.split_off(before);
+    findings.extend(
+        of_this_entry
+            .into_iter()
+            .filter(|finding| finding.severity() == Severity::Error),
+    );
     None
 }
 
