@@ -343,10 +343,13 @@ mod tests {
     #[test]
     fn a_fingerprint_never_changes_between_versions() {
         let of = fingerprint;
-        assert_eq!(of("manifest::missing", "a/plugin.json", None, 0), "PIN-1");
+        assert_eq!(
+            of("manifest::missing", "a/plugin.json", None, 0),
+            "3e657f385294fc31"
+        );
         assert_eq!(
             of("mcp::env-reserved", "mcp.json", Some("/mcpServers/x"), 1),
-            "PIN-2"
+            "c123c2ffb0413d5e"
         );
         assert_ne!(of("a", "b", None, 0), of("a", "b", Some(""), 0));
         assert_ne!(of("a", "bc", None, 0), of("ab", "c", None, 0));

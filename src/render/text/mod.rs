@@ -38,7 +38,8 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn io::Write) -> io:
     let paint = Paint(options.screen);
     let name_clean = options.quiet.is_none() && report.packages.len() <= NAMED_CLEAN_PACKAGES;
     let mut clean = 0;
-    let mut example = None;
+    // The first of the worst findings stands for all in the closing hint.
+    let mut example: Option<&Diagnostic> = None;
     for package in &report.packages {
         let shown: Vec<&Diagnostic> = package
             .diagnostics
@@ -61,7 +62,9 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn io::Write) -> io:
         writeln!(out)?;
         let mut frame = Frame::new(package, paint);
         for found in shown {
-            example = example.or(Some(found.code.id));
+            if example.is_none_or(|example| example.severity() < found.severity()) {
+                example = Some(found);
+            }
             finding(package, found, &mut frame, paint, out)?;
             writeln!(out)?;
         }
@@ -75,7 +78,8 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn io::Write) -> io:
         )?;
     }
     summary(report.summary(), paint, out)?;
-    if let Some(code) = example {
+    if let Some(found) = example {
+        let code = found.code.id;
         writeln!(
             out,
             "{}",
