@@ -106,7 +106,7 @@ fn search(
         let found = discover::discover(&top.root, &arguments.exclude)?;
         for unreadable in found.unreadable {
             tell(Failure::Read {
-                path: unreadable.path,
+                path: undotted(&unreadable.path).to_owned(),
                 error: unreadable.error,
             });
         }

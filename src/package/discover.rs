@@ -128,8 +128,20 @@ fn unreadable(root: &Path, error: ignore::Error) -> Option<Unreadable> {
             ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
                 *err
             }
-            ignore::Error::Io(error) => return Some(Unreadable { path, error }),
+            ignore::Error::Io(error) => {
+                let error = bare(error);
+                return Some(Unreadable { path, error });
+            }
             _ => return None,
         };
     }
+}
+
+/// The error of the system inside of one that repeats the path.
+fn bare(error: io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(|outer| outer.source());
+    let system = inner
+        .and_then(|inner| inner.downcast_ref::<io::Error>())
+        .and_then(io::Error::raw_os_error);
+    system.map_or(error, io::Error::from_raw_os_error)
 }

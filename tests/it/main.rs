@@ -2,6 +2,8 @@
 
 #![cfg(test)]
 
+mod cli;
 mod conformance;
 mod layers;
 mod render;
+mod support;
