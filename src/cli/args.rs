@@ -109,7 +109,7 @@ pub(crate) struct Validate {
     #[command(flatten)]
     pub(crate) draft: Draft,
 
-    /// Show only findings at or above the threshold, and the summary
+    /// In text, show only findings at or above the threshold, and the summary
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

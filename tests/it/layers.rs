@@ -40,6 +40,7 @@ const CRATES: &[(&str, &str)] = &[
     ("clap", "cli"),
     ("clap_complete", "cli"),
     ("clap_mangen", "cli"),
+    ("terminal_size", "cli"),
     ("granit_parser", "document/yaml"),
     ("pulldown_cmark", "package/skill"),
     ("spdx", "package/manifest"),

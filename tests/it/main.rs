@@ -6,4 +6,5 @@ mod cli;
 mod conformance;
 mod layers;
 mod render;
+mod sarif;
 mod support;
