@@ -133,6 +133,9 @@ pub(super) struct Expect {
     pub(super) version: Option<String>,
     /// Compared where stated.
     pub(super) spec_version: Option<String>,
+    /// Texts that no finding may show.
+    #[serde(default)]
+    pub(super) hides: Vec<String>,
     #[serde(default)]
     pub(super) skills: Skills,
     #[serde(default)]

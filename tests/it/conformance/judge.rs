@@ -185,6 +185,9 @@ pub(super) fn differences(case: &Case, root: &Path, given: &Path, package: &Valu
     found.compare_debug("mcp", &expect.mcp, &mcp);
     for diagnostic in &package.diagnostics {
         found.check(root, diagnostic);
+        for secret in &expect.hides {
+            found.check_hidden(secret, diagnostic);
+        }
     }
     found.match_findings(root, &case.findings, &package.diagnostics);
     found.0
@@ -254,6 +257,14 @@ impl Differences {
             end_column: place.end_column,
         };
         self.compare_debug(&format!("{shown}: span"), &counted, span);
+    }
+
+    fn check_hidden(&mut self, secret: &str, diagnostic: &Diagnostic) {
+        let texts = [Some(&diagnostic.message), diagnostic.help.as_ref()];
+        if texts.iter().flatten().any(|text| text.contains(secret)) {
+            let shown = show(diagnostic);
+            self.0.push(format!("{shown}: shows {secret:?}"));
+        }
     }
 
     fn match_findings(&mut self, root: &Path, expected: &[Finding], got: &[Diagnostic]) {
