@@ -255,10 +255,11 @@ codes! { "skill";
     /// ```
     FRONTMATTER_TOO_COMPLEX = "frontmatter-too-complex", Error, SkillSkipped, "Agent Skills", Some("AP-8"),
         "the frontmatter is nested too deep or holds too many values";
-    /// The frontmatter is YAML, but a list, a single text or nothing at all, not a
-    /// mapping of keys to values. There is no name and no description in it, so clients
-    /// skip the skill. Often the space behind a colon is missing, which makes the line
-    /// one plain text.
+    /// The frontmatter is YAML, but a list or a single text, not a mapping of keys to
+    /// values. There is no name and no description in it, so clients skip the skill.
+    /// Often the space behind a colon is missing, which makes the line one plain text.
+    /// Write each field as a key, a colon, a space and the value, without a dash before
+    /// it.
     ///
     /// Wrong:
     ///
