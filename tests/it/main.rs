@@ -4,6 +4,7 @@
 
 mod cli;
 mod conformance;
+mod document;
 mod layers;
 mod render;
 mod sarif;
