@@ -7,7 +7,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
-use apkit::diagnostic::Threshold;
+use apkit::diagnostic::{Code, Threshold};
+use apkit::spec::codes::package;
 use apkit::spec::version::VERSIONS;
 
 use super::exit;
@@ -106,6 +107,10 @@ pub(crate) struct Validate {
     #[arg(long, conflicts_with = "fail_on")]
     pub(crate) strict: bool,
 
+    /// Also fail if a package loads without any skill or MCP server
+    #[arg(long)]
+    pub(crate) require_components: bool,
+
     #[command(flatten)]
     pub(crate) draft: Draft,
 
@@ -125,6 +130,12 @@ impl Validate {
             FailOn::Skipped => Threshold::Skipped,
             FailOn::Warning => Threshold::Warning,
         }
+    }
+
+    /// Whether a finding with this code makes the run fail.
+    pub(crate) fn fails_on(&self, code: &'static Code) -> bool {
+        self.threshold().is_reached_by(code)
+            || (self.require_components && *code == package::NO_COMPONENTS)
     }
 }
 

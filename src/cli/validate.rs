@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Validate, color: When) -> Result<Exit, Failure> {
         .packages
         .iter()
         .flat_map(|package| &package.diagnostics)
-        .any(|found| arguments.threshold().is_reached_by(found.code));
+        .any(|found| arguments.fails_on(found.code));
     if reached {
         exit = exit.max(Exit::Findings);
     }

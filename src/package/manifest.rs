@@ -27,8 +27,8 @@ pub(super) struct Manifest {
     pub(super) rejected: bool,
 }
 
-/// Judges a parsed manifest. `native` says whether manifests of single clients
-/// stand beside it.
+/// Judges a parsed manifest; `findings` are those about its text so far, and
+/// `native` is the manifest of a single client that stands beside it.
 pub(super) fn check(
     root: &Path,
     source: &Source<'_>,
@@ -37,7 +37,6 @@ pub(super) fn check(
     drafts: bool,
     findings: &mut Vec<Diagnostic>,
 ) -> Manifest {
-    let before = findings.len();
     let mut check = Check {
         root,
         source,
@@ -72,16 +71,10 @@ pub(super) fn check(
     let mut manifest = check.manifest;
     manifest.rejected = findings
         .iter()
-        .skip(before)
         .any(|finding| finding.severity() == Severity::Error);
     if manifest.rejected {
         // Advice about a package that does not load helps nobody.
-        let of_the_manifest = findings.split_off(before);
-        findings.extend(
-            of_the_manifest
-                .into_iter()
-                .filter(|finding| finding.severity() != Severity::Info),
-        );
+        findings.retain(|finding| finding.severity() != Severity::Info);
     }
     manifest
 }

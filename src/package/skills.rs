@@ -160,7 +160,10 @@ fn child(loader: &mut Loader<'_>, skills: &Path, entry: &Entry, found: &mut Skil
     if let Some(near) = near {
         loader.report(skill::file_case(&path, &near.name));
     }
-    nested(loader, &directory, &path, &entries);
+    // A link may lead to a place whose skills are found elsewhere.
+    if entry.kind.is_dir() {
+        nested(loader, &directory, &path, &entries);
+    }
 }
 
 /// Skills are found in immediate children only; one level deeper is the usual

@@ -53,7 +53,7 @@ fn judge(
 ) -> Mcp {
     let before = findings.len();
     let servers = match document.root.as_object() {
-        Some(object) => top_level(source, &document.root, object, version, findings),
+        Some(object) => top_level(loader, source, &document.root, object, version, findings),
         None => {
             let message = format!("mcp.json is {}, not an object", document.root.type_name());
             findings.push(
@@ -98,6 +98,7 @@ fn judge(
 
 /// Judges the closed top level; gives `mcpServers` if it is an object.
 fn top_level<'d>(
+    loader: &Loader<'_>,
     source: &Source<'_>,
     root: &Node,
     object: &'d Object,
@@ -105,7 +106,15 @@ fn top_level<'d>(
     findings: &mut Vec<Diagnostic>,
 ) -> Option<&'d Object> {
     let opening = Span::new(root.span.start, root.span.start + 1);
-    schema(source, opening, object, version, findings);
+    let drafts = loader.options.drafts;
+    schema(source, opening, object, version, drafts, findings);
+    // There are no rules to judge the rest by.
+    if findings
+        .iter()
+        .any(|finding| *finding.code == codes::SCHEMA_UNSUPPORTED)
+    {
+        return None;
+    }
     let servers = match object.get("mcpServers") {
         None => {
             findings.push(
@@ -154,6 +163,7 @@ fn schema(
     opening: Span,
     object: &Object,
     plugin: &str,
+    drafts: bool,
     findings: &mut Vec<Diagnostic>,
 ) {
     let wanted = version::find(plugin)
@@ -173,18 +183,16 @@ fn schema(
         return;
     };
     let value = member.value.as_text().map(|text| text.display());
-    // What the package itself targets is supported, drafts included; every other
-    // version mismatches, whether apkit knows it or not.
     let (code, message) = match value
         .as_deref()
-        .map(|value| version::select(value, SchemaKind::Mcp, true))
+        .map(|value| version::select(value, SchemaKind::Mcp, drafts))
     {
         Some(Selection::Supported(id)) if id == plugin => return,
-        Some(Selection::Supported(id) | Selection::DraftOff(id)) => (
+        Some(Selection::Supported(id)) => (
             &codes::SCHEMA_MISMATCH,
             format!("mcp.json targets Agent Plugins {id} and plugin.json targets {plugin}"),
         ),
-        Some(Selection::Unknown(id)) => (
+        Some(Selection::DraftOff(id) | Selection::Unknown(id)) => (
             &codes::SCHEMA_UNSUPPORTED,
             format!("Agent Plugins version {} is not supported", quoted(id)),
         ),

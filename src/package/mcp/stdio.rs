@@ -9,7 +9,7 @@ use super::server::Entry;
 use super::values;
 use crate::document::{Member, Object, Pointer};
 use crate::spec::codes::mcp as codes;
-use crate::spec::placeholder::{self, NAMES};
+use crate::spec::placeholder::{self, NAMES, Owner};
 
 /// The base directories a `cwd` may begin with, beside `./`.
 const ROOT: &str = "${PLUGIN_ROOT}";
@@ -99,8 +99,12 @@ fn command(entry: &mut Entry<'_, '_>, member: &Member) {
         return;
     }
     if let Some(found) = placeholder {
+        let code = match found.owner {
+            Owner::Client | Owner::Editor => &codes::CLIENT_PLACEHOLDER,
+            Owner::Specification | Owner::Nobody => &codes::COMMAND_PLACEHOLDER,
+        };
         entry.report(
-            &codes::COMMAND_PLACEHOLDER,
+            code,
             span,
             &pointer,
             format!("{} stays literal in command", found.text),
@@ -350,10 +354,10 @@ fn cwd(entry: &mut Entry<'_, '_>, member: &Member) -> Option<String> {
         );
         return None;
     };
-    if NAMES
+    let nested = NAMES
         .iter()
-        .any(|name| rest.contains(&format!("${{{name}}}")))
-    {
+        .any(|name| rest.contains(&format!("${{{name}}}")));
+    if nested {
         entry.report(
             &codes::CWD_PLACEHOLDER,
             span,
@@ -373,6 +377,8 @@ fn cwd(entry: &mut Entry<'_, '_>, member: &Member) -> Option<String> {
             Resolution::Escape => Some("leads out of the package"),
             Resolution::Loop => Some("is a link that leads back to itself"),
             Resolution::Directory(_) | Resolution::Unreadable(_) => None,
+            // What a placeholder in the middle leads to is known at run time only.
+            _ if nested => None,
             Resolution::Missing => {
                 entry.report(
                     &codes::CWD_NOT_A_DIRECTORY,

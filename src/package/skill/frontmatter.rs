@@ -72,9 +72,10 @@ pub(super) fn check(
             );
             check.findings.push(
                 source
-                    .finding(
+                    .value_finding(
                         &codes::FRONTMATTER_NOT_A_MAPPING,
                         document.root.span,
+                        &Pointer::root(),
                         message,
                     )
                     .with_help("write one key: value on each line"),
@@ -124,6 +125,12 @@ impl Check<'_, '_> {
         }
     }
 
+    /// The skill's directory, relative to the package.
+    fn directory_path(&self) -> &str {
+        let parts = self.source.path.rsplit_once('/');
+        parts.map_or(self.source.path, |(directory, _)| directory)
+    }
+
     fn missing(
         &mut self,
         code: &'static crate::diagnostic::Code,
@@ -132,8 +139,11 @@ impl Check<'_, '_> {
         help: &str,
     ) {
         let message = format!("the frontmatter has no {field}");
-        self.findings
-            .push(self.source.finding(code, fence, message).with_help(help));
+        self.findings.push(
+            self.source
+                .value_finding(code, fence, &Pointer::root(), message)
+                .with_help(help),
+        );
     }
 
     fn name(&mut self, fields: &Object, fence: Span, directory: &OsStr) {
@@ -171,17 +181,15 @@ impl Check<'_, '_> {
         }
         let Some(directory) = directory.to_str() else {
             self.findings.push(
-                self.source
-                    .value_finding(
-                        &codes::DIRECTORY_NOT_UTF8,
-                        member.value.span,
-                        &pointer,
-                        format!(
-                            "the directory's name, {}, is not UTF-8, so the name cannot equal it",
-                            quoted(&shown_directory)
-                        ),
-                    )
-                    .with_help(format!("rename the directory to {value}")),
+                Diagnostic::new(
+                    &codes::DIRECTORY_NOT_UTF8,
+                    self.directory_path(),
+                    format!(
+                        "the directory's name, {}, is not UTF-8, so no skill name can equal it",
+                        quoted(&shown_directory)
+                    ),
+                )
+                .with_help(format!("rename the directory to {value}")),
             );
             return;
         };
