@@ -207,6 +207,8 @@ pub(super) struct Finding {
     pub(super) line: Option<usize>,
     /// The text it covers; compared where stated.
     pub(super) text: Option<String>,
+    /// A text that its message or its help holds.
+    pub(super) says: Option<String>,
 }
 
 impl Case {

@@ -260,8 +260,7 @@ impl Differences {
     }
 
     fn check_hidden(&mut self, secret: &str, diagnostic: &Diagnostic) {
-        let texts = [Some(&diagnostic.message), diagnostic.help.as_ref()];
-        if texts.iter().flatten().any(|text| text.contains(secret)) {
+        if says(diagnostic, secret) {
             let shown = show(diagnostic);
             self.0.push(format!("{shown}: shows {secret:?}"));
         }
@@ -272,7 +271,11 @@ impl Differences {
         // Those that state more choose first.
         let mut expected: Vec<&Finding> = expected.iter().collect();
         expected.sort_by_key(|finding| {
-            std::cmp::Reverse((finding.text.is_some(), finding.line.is_some()))
+            std::cmp::Reverse((
+                finding.text.is_some(),
+                finding.line.is_some(),
+                finding.says.is_some(),
+            ))
         });
         for finding in expected {
             let fits = |diagnostic: &&Diagnostic| fits(root, finding, diagnostic);
@@ -291,9 +294,10 @@ impl Differences {
                 .map(|text| format!(" {text:?}"))
                 .unwrap_or_default();
             self.0.push(format!(
-                "unexpected: {}{line}{text}\n            ({})",
+                "unexpected: {}{line}{text}\n            ({}; {})",
                 show(diagnostic),
-                diagnostic.message
+                diagnostic.message,
+                diagnostic.help.as_deref().unwrap_or("no help")
             ));
         }
     }
@@ -305,6 +309,15 @@ fn fits(root: &Path, finding: &Finding, diagnostic: &Diagnostic) -> bool {
         && finding.pointer == diagnostic.pointer
         && (finding.line.is_none() || finding.line == place_of(diagnostic))
         && (finding.text.is_none() || finding.text == covered(root, diagnostic))
+        && finding
+            .says
+            .as_deref()
+            .is_none_or(|text| says(diagnostic, text))
+}
+
+fn says(diagnostic: &Diagnostic, text: &str) -> bool {
+    let texts = [Some(&diagnostic.message), diagnostic.help.as_ref()];
+    texts.iter().flatten().any(|told| told.contains(text))
 }
 
 fn place_of(diagnostic: &Diagnostic) -> Option<usize> {
@@ -334,6 +347,9 @@ fn state(finding: &Finding) -> String {
     }
     if let Some(text) = &finding.text {
         shown.push_str(&format!(" {text:?}"));
+    }
+    if let Some(text) = &finding.says {
+        shown.push_str(&format!(" that says {text:?}"));
     }
     shown
 }

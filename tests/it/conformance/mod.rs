@@ -3,6 +3,7 @@
 mod case;
 mod judge;
 mod program;
+mod schemas;
 mod stage;
 
 use std::collections::{BTreeMap, BTreeSet};
