@@ -1,5 +1,6 @@
 //! Compares a report with what the case states.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::Path;
 
@@ -189,6 +190,7 @@ pub(super) fn differences(case: &Case, root: &Path, given: &Path, package: &Valu
             found.check_hidden(secret, diagnostic);
         }
     }
+    found.check_order(&package.diagnostics);
     found.match_findings(root, &case.findings, &package.diagnostics);
     found.0
 }
@@ -257,6 +259,25 @@ impl Differences {
             end_column: place.end_column,
         };
         self.compare_debug(&format!("{shown}: span"), &counted, span);
+    }
+
+    /// Findings come file by file, and in a file from top to bottom.
+    fn check_order(&mut self, diagnostics: &[Diagnostic]) {
+        let mut closed = BTreeSet::new();
+        for pair in diagnostics.windows(2) {
+            let [before, after] = pair else { continue };
+            let offset = |diagnostic: &Diagnostic| Some(diagnostic.span.as_ref()?.offset);
+            let in_order = if before.path == after.path {
+                offset(before) <= offset(after)
+            } else {
+                closed.insert(before.path.as_str());
+                !closed.contains(after.path.as_str())
+            };
+            if !in_order {
+                let (before, after) = (show(before), show(after));
+                self.0.push(format!("order: {after} comes behind {before}"));
+            }
+        }
     }
 
     fn check_hidden(&mut self, secret: &str, diagnostic: &Diagnostic) {
