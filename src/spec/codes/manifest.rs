@@ -6,7 +6,7 @@ codes! { "manifest";
     /// nothing in it; it must not guess a name from the directory or take another
     /// client's manifest instead. Write `plugin.json` at the top of the package, in
     /// lower case, with `$schema` and `name`. If the packages lie further down, as in
-    /// a repository of several, name their directories.
+    /// a repository of several, name their directories or let `--recursive` find them.
     ///
     /// Wrong:
     ///
