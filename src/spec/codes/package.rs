@@ -7,8 +7,8 @@ codes! { "package";
     /// client (`commands/`, `agents/`, `.mcp.json`) and fields of `plugin.json`
     /// are not read for them. Often a build step that fills `skills/` has not run,
     /// or every component has an error of its own, reported beside this. Put at
-    /// least one component in a portable place; `--strict` turns this warning into a
-    /// failure of the run.
+    /// least one component in a portable place; `--require-components` turns
+    /// this warning into a failure of the run.
     ///
     /// Wrong:
     ///
