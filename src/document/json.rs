@@ -1,7 +1,7 @@
 //! Strict JSON (RFC 8259), with the byte span of every key and value.
 //!
 //! The parser keeps its own stack, so the depth of a text never becomes the
-//! depth of a call; what it does not accept is explained in [`mistake`].
+//! depth of a call; what it does not accept is explained in `mistake`.
 
 mod encoding;
 mod mistake;

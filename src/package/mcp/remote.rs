@@ -133,7 +133,22 @@ fn headers(entry: &mut Entry<'_, '_>, fields: &Object) -> Vec<(String, String)> 
                 "remove it",
             );
         }
-        if let Some(bad) = header::forbidden_in_value(&value) {
+        let half_a_pair = member
+            .value
+            .as_text()
+            .is_some_and(|text| text.as_str().is_none());
+        if half_a_pair {
+            entry.report(
+                &codes::HEADER_VALUE,
+                member.value.span,
+                &pointer,
+                format!(
+                    "the value of {} holds half of a surrogate pair",
+                    quoted(&name)
+                ),
+                "write the character itself, or both halves of its pair",
+            );
+        } else if let Some(bad) = header::forbidden_in_value(&value) {
             entry.report(
                 &codes::HEADER_VALUE,
                 member.value.span,

@@ -67,7 +67,7 @@ fn command(entry: &mut Entry<'_, '_>, member: &Member) {
         (!names_something).then(|| form("names a directory, not an executable"))
     } else if value.starts_with('/') {
         Some(form("is an absolute path"))
-    } else if value.starts_with("..") && value.contains('/') {
+    } else if value.starts_with("../") {
         Some(form("leads out of the package"))
     } else if value == "." || value == ".." {
         Some(form("names a directory, not an executable"))
@@ -197,9 +197,11 @@ fn is_executable(metadata: &std::fs::Metadata) -> bool {
 }
 
 fn form_help(value: &str) -> String {
-    let inside = NAMES
-        .iter()
-        .find_map(|name| value.strip_prefix(&format!("${{{name}}}/")));
+    // Whoever writes a placeholder for the package here means a file of it.
+    let inside = placeholder::find(value)
+        .next()
+        .filter(|found| found.offset == 0 && found.text.ends_with("PLUGIN_ROOT}"))
+        .and_then(|found| value.strip_prefix(found.text)?.strip_prefix('/'));
     let relative = value
         .split('/')
         .all(|part| !part.is_empty() && part != "..")

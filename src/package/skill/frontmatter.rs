@@ -464,8 +464,8 @@ fn has_separating_comma(tools: &str) -> bool {
     })
 }
 
-/// Booleans, octal and sexagesimal numbers and digit groups of YAML 1.1. A
-/// quoted scalar begins with its quote and is never one.
+/// Booleans, sexagesimal numbers and digit groups of YAML 1.1, which are strings
+/// in 1.2. A quoted scalar begins with its quote and is never one.
 fn is_yaml_1_1_trap(raw: &str) -> bool {
     const WORDS: &[&str] = &["y", "n", "yes", "no", "on", "off"];
     let usual_case = raw.chars().all(|c| c.is_ascii_lowercase())
@@ -475,9 +475,6 @@ fn is_yaml_1_1_trap(raw: &str) -> bool {
         return true;
     }
     let digits = raw.strip_prefix(['-', '+']).unwrap_or(raw);
-    let octal = digits.len() > 1
-        && digits.starts_with('0')
-        && digits.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
     let grouped = digits.contains('_')
         && digits.starts_with(|c: char| c.is_ascii_digit())
         && digits
@@ -489,7 +486,7 @@ fn is_yaml_1_1_trap(raw: &str) -> bool {
                 && part.bytes().all(|byte| byte.is_ascii_digit())
                 && (at == 0 || part.parse::<u32>().is_ok_and(|part| part < 60))
         });
-    octal || grouped || sexagesimal
+    grouped || sexagesimal
 }
 
 #[cfg(test)]
@@ -505,7 +502,7 @@ mod tests {
 
     #[test]
     fn traps_of_yaml_1_1() {
-        for trap in ["no", "Yes", "ON", "y", "012", "1_000", "12:30:45", "-012"] {
+        for trap in ["no", "Yes", "ON", "y", "1_000", "12:30:45", "-1_0"] {
             assert!(is_yaml_1_1_trap(trap), "{trap}");
         }
         for plain in [

@@ -14,8 +14,8 @@ enum Model {
     Line(String),
     /// Header and lines of a block scalar; in flow context they are joined.
     Block(&'static str, Vec<String>),
-    List(Style, Vec<Model>),
-    Mapping(Style, Vec<(&'static str, Model)>),
+    List(Style, Vec<Self>),
+    Mapping(Style, Vec<(&'static str, Self)>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
