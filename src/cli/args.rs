@@ -114,14 +114,14 @@ pub(crate) struct Validate {
     #[command(flatten)]
     pub(crate) draft: Draft,
 
-    /// In text, show only findings at or above the threshold, and the summary
+    /// In text, show only findings that make the run fail, and the summary
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
 
 impl Validate {
     /// From which finding on the run counts as failed.
-    pub(crate) fn threshold(&self) -> Threshold {
+    fn threshold(&self) -> Threshold {
         if self.strict {
             return Threshold::Warning;
         }
@@ -133,7 +133,7 @@ impl Validate {
     }
 
     /// Whether a finding with this code makes the run fail.
-    pub(crate) fn fails_on(&self, code: &'static Code) -> bool {
+    pub(crate) fn fails_on(&self, code: &Code) -> bool {
         self.threshold().is_reached_by(code)
             || (self.require_components && *code == package::NO_COMPONENTS)
     }

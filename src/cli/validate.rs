@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use apkit::diagnostic::Diagnostic;
+use apkit::diagnostic::{Code, Diagnostic};
 use apkit::package::{self, Package, Report, discover};
 use apkit::render::{github, json_v1, junit, load_report, sarif, text, visible};
 use apkit::spec::codes::manifest;
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Validate, color: When) -> Result<Exit, Failure> {
         match loaded {
             Ok(package) => match foreign_manifest(&package) {
                 Some(found) if arguments.recursive => foreign.push(format!(
-                    "{}/{} ({})",
+                    "{}/{}: {}",
                     visible(&package.path),
                     visible(&found.path),
                     visible(&found.message)
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Validate, color: When) -> Result<Exit, Failure> {
         });
     }
     for manifest in foreign {
-        failure::note(&format!("not an Agent Plugins manifest: {manifest}"));
+        failure::note(&format!("left out {manifest}"));
     }
     write(&report, arguments, color)?;
     let reached = report
@@ -177,19 +177,19 @@ fn foreign_manifest(package: &Package) -> Option<&Diagnostic> {
 
 fn write(report: &Report, arguments: &Validate, color: When) -> Result<(), Failure> {
     let to_file = arguments.output.is_some();
-    let threshold = arguments.threshold();
+    let counts = |code: &Code| arguments.fails_on(code);
     let write = |out: &mut dyn io::Write| match arguments.format {
         Format::Text => {
             let options = text::Options {
                 screen: screen::of(color, to_file),
-                quiet: arguments.quiet.then_some(threshold),
+                quiet: arguments.quiet.then_some(&counts),
             };
             text::write(report, &options, out)
         }
         Format::Json => json_v1::write(report, out),
         Format::Github => github::write(report, out),
         Format::Sarif => sarif::write(report, out),
-        Format::Junit => junit::write(report, threshold, out),
+        Format::Junit => junit::write(report, &counts, out),
         Format::LoadReport => load_report::write(report, out),
     };
     match &arguments.output {

@@ -4,14 +4,14 @@
 //! leaves out, not the findings, so that their number and their names stay the
 //! same from run to run and a report can say "failed since build 7": the
 //! manifest, every skill, `mcp.json`, every server, and whatever else a finding
-//! is about. A case fails if a finding at or above the threshold is about it;
+//! is about. A case fails if a finding that counts is about it;
 //! all its findings stand in its one `failure`, because GitLab shows only one.
-//! Findings below the threshold go to `system-out`.
+//! Other findings go to `system-out`.
 
 use std::io;
 
-use super::{TOOL, escape, facts};
-use crate::diagnostic::{Diagnostic, Effect, Threshold};
+use super::{Counts, TOOL, escape, facts};
+use crate::diagnostic::{Diagnostic, Effect};
 use crate::package::{McpState, Package, Report, SkillsState};
 
 /// Writes one XML document.
@@ -19,7 +19,7 @@ use crate::package::{McpState, Package, Report, SkillsState};
 /// # Errors
 ///
 /// Fails only if `out` does.
-pub fn write(report: &Report, threshold: Threshold, out: &mut dyn io::Write) -> io::Result<()> {
+pub fn write(report: &Report, counts: Counts<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let suites: Vec<(&Package, Vec<Case<'_>>)> = report
         .packages
         .iter()
@@ -31,10 +31,10 @@ pub fn write(report: &Report, threshold: Threshold, out: &mut dyn io::Write) -> 
         out,
         "<testsuites name=\"{TOOL}\" tests=\"{}\" failures=\"{}\" errors=\"0\">",
         all().count(),
-        all().filter(|case| case.fails(threshold)).count()
+        all().filter(|case| case.fails(counts)).count()
     )?;
     for (package, cases) in &suites {
-        suite(package, cases, threshold, out)?;
+        suite(package, cases, counts, out)?;
     }
     writeln!(out, "</testsuites>")
 }
@@ -56,15 +56,18 @@ impl<'r> Case<'r> {
         }
     }
 
-    fn fails(&self, threshold: Threshold) -> bool {
-        self.counting(threshold).next().is_some()
+    fn fails(&self, counts: Counts<'_>) -> bool {
+        self.counting(counts).next().is_some()
     }
 
-    fn counting(&self, threshold: Threshold) -> impl Iterator<Item = &'r Diagnostic> {
+    fn counting<'c>(
+        &'c self,
+        counts: Counts<'c>,
+    ) -> impl Iterator<Item = &'r Diagnostic> + use<'r, 'c> {
         self.findings
             .iter()
             .copied()
-            .filter(move |found| threshold.is_reached_by(found.code))
+            .filter(move |found| counts(found.code))
     }
 }
 
@@ -111,7 +114,7 @@ fn cases(package: &Package) -> Vec<Case<'_>> {
 fn suite(
     package: &Package,
     cases: &[Case<'_>],
-    threshold: Threshold,
+    counts: Counts<'_>,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let path = facts::joined(&package.path, "");
@@ -120,7 +123,7 @@ fn suite(
         out,
         "  <testsuite name=\"{name}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"0\">",
         cases.len(),
-        cases.iter().filter(|case| case.fails(threshold)).count()
+        cases.iter().filter(|case| case.fails(counts)).count()
     )?;
     for case in cases {
         write!(
@@ -134,8 +137,8 @@ fn suite(
             continue;
         }
         writeln!(out, ">")?;
-        if let Some(first) = case.counting(threshold).next() {
-            let more = case.counting(threshold).count() - 1;
+        if let Some(first) = case.counting(counts).next() {
+            let more = case.counting(counts).count() - 1;
             let more = match more {
                 0 => String::new(),
                 more => format!(" (and {more} more)"),
@@ -145,11 +148,11 @@ fn suite(
                 "      <failure type=\"{}\" message=\"{}{more}\">{}</failure>",
                 escape::xml(first.code.id),
                 escape::xml(&first.message),
-                block(package, case.counting(threshold))
+                block(package, case.counting(counts))
             )?;
         }
         let below = || {
-            let below = |found: &&Diagnostic| !threshold.is_reached_by(found.code);
+            let below = |found: &&Diagnostic| !counts(found.code);
             case.findings.iter().copied().filter(below)
         };
         if below().next().is_some() {

@@ -33,6 +33,11 @@ pub mod text;
 pub use escape::visible;
 pub use paint::Screen;
 
+use crate::diagnostic::Code;
+
+/// Which findings count: those that make the run fail.
+pub type Counts<'c> = &'c dyn Fn(&Code) -> bool;
+
 /// The name of this tool in every format.
 const TOOL: &str = env!("CARGO_PKG_NAME");
 

@@ -171,6 +171,17 @@ fn quiet_leaves_out_what_does_not_count() {
     assert!(run.stdout.contains("skill::name-mismatch"));
     assert!(!run.stdout.contains("manifest::unknown-field"));
     assert!(!run.stdout.contains("good-one"));
+    place.write("empty/plugin.json", manifest("empty", ""));
+    let demanding = ["validate", "-q", "--require-components", "empty"];
+    let run = place.run(demanding);
+    assert_eq!(run.status, Some(1));
+    let said = "warning[package::no-components]";
+    assert!(run.stdout.contains(said), "{}", run.stdout);
+    let run = place.run(demanding.into_iter().chain(["--format", "junit"]));
+    assert!(
+        run.stdout
+            .contains("<failure type=\"package::no-components\"")
+    );
     let run = place.run(["validate", "-q", "good"]);
     assert_eq!(run.stdout, "1 package loads: no findings\n");
 }
@@ -647,7 +658,7 @@ fn recursive_names_foreign_manifests_beside_the_report() {
     assert_eq!((run.status, run.stdout.as_str()), (Some(2), ""));
     for part in [
         "no directory there holds an Agent Plugins plugin.json; found instead:\n",
-        "  grafana/plugin.json (",
+        "  grafana/plugin.json: this is no Agent Plugins manifest",
         "  claude/.claude-plugin/plugin.json (for Claude Code)\n",
     ] {
         assert!(run.stderr.contains(part), "lacks {part:?}: {}", run.stderr);
@@ -656,7 +667,7 @@ fn recursive_names_foreign_manifests_beside_the_report() {
     let run = place.run(["validate", "-r"]);
     assert_eq!(run.status, Some(0), "{}", run.stdout);
     assert!(run.stdout.ends_with("1 package loads: no findings\n"));
-    let note = "note: not an Agent Plugins manifest: grafana/plugin.json (";
+    let note = "note: left out grafana/plugin.json: this is no Agent Plugins manifest";
     assert!(run.stderr.starts_with(note), "{}", run.stderr);
     // Named directly, it is a rejected package.
     assert_eq!(place.run(["validate", "grafana"]).status, Some(1));

@@ -209,7 +209,9 @@ fn no_format_lets_a_hostile_name_through() {
         string(|out| render::json_v1::write(&report, out)),
         string(|out| render::sarif::write(&report, out)),
         string(|out| render::github::write(&report, out)),
-        string(|out| render::junit::write(&report, Threshold::Skipped, out)),
+        string(|out| {
+            render::junit::write(&report, &|code| Threshold::Skipped.is_reached_by(code), out)
+        }),
         string(|out| render::load_report::write(&report, out)),
         string(|out| render::inspect::write_text(&report.packages[0], PLAIN, out)),
         string(|out| render::inspect::write_json(&report.packages[0], out)),
@@ -302,10 +304,11 @@ fn text_obeys_the_screen() {
 
 #[test]
 fn quiet_text_shows_what_counts_and_the_summary() {
-    let quiet = |threshold| {
+    let quiet = |threshold: Threshold| {
+        let counts = |code: &Code| threshold.is_reached_by(code);
         let options = text::Options {
             screen: PLAIN,
-            quiet: Some(threshold),
+            quiet: Some(&counts),
         };
         let report = report([mixed(), rejected(), package("clean")]);
         string(|out| text::write(&report, &options, out))
@@ -611,8 +614,9 @@ fn sarif_makes_no_link_of_package_data() {
 
 #[test]
 fn junit_has_a_case_for_everything_a_client_loads() {
-    let xml = |threshold| {
-        string(|out| render::junit::write(&report([mixed(), rejected()]), threshold, out))
+    let xml = |threshold: Threshold| {
+        let counts = |code: &Code| threshold.is_reached_by(code);
+        string(|out| render::junit::write(&report([mixed(), rejected()]), &counts, out))
     };
     let expected = r#"<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="apkit" tests="9" failures="3" errors="0">

@@ -9,18 +9,18 @@ mod snippet;
 use std::io;
 
 use super::paint::{Paint, Screen, Style, wrap};
-use super::{escape, facts};
-use crate::diagnostic::{Diagnostic, Effect, Severity, Threshold};
+use super::{Counts, escape, facts};
+use crate::diagnostic::{Diagnostic, Effect, Severity};
 use crate::package::{McpState, Package, Report, SkillsState, Summary, Verdict};
 use snippet::Frame;
 
 /// How to show a report, and how much of it.
-#[derive(Debug, Clone, Copy)]
-pub struct Options {
+#[derive(Clone, Copy)]
+pub struct Options<'c> {
     /// What the screen can show.
     pub screen: Screen,
-    /// Leaves out packages and findings that do not reach this threshold.
-    pub quiet: Option<Threshold>,
+    /// Leaves out findings that do not count, and packages without one that does.
+    pub quiet: Option<Counts<'c>>,
 }
 
 /// From this many packages on, those without a finding are counted, not named.
@@ -34,7 +34,7 @@ const LONGEST_PROSE: usize = 2_000;
 /// # Errors
 ///
 /// Fails only if `out` does.
-pub fn write(report: &Report, options: &Options, out: &mut dyn io::Write) -> io::Result<()> {
+pub fn write(report: &Report, options: &Options<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let paint = Paint(options.screen);
     let name_clean = options.quiet.is_none() && report.packages.len() <= NAMED_CLEAN_PACKAGES;
     let mut clean = 0;
@@ -44,11 +44,7 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn io::Write) -> io:
         let shown: Vec<&Diagnostic> = package
             .diagnostics
             .iter()
-            .filter(|found| {
-                options
-                    .quiet
-                    .is_none_or(|threshold| threshold.is_reached_by(found.code))
-            })
+            .filter(|found| options.quiet.is_none_or(|counts| counts(found.code)))
             .collect();
         let is_clean = package.diagnostics.is_empty() && package.verdict == Verdict::Loaded;
         if is_clean && !name_clean {
