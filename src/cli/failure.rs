@@ -23,12 +23,14 @@ pub(crate) enum Failure {
     #[error(
         "find a package in {}: no directory there holds an Agent Plugins plugin.json{}",
         shown(paths),
-        found_instead(instead)
+        found_instead(instead, *skills)
     )]
     NoPackage {
         paths: Vec<PathBuf>,
         /// Other manifests that stand there, described.
         instead: Vec<String>,
+        /// How many `SKILL.md` stand there.
+        skills: usize,
     },
 
     /// `--exclude` is no pattern.
@@ -138,10 +140,18 @@ fn shown(paths: &[PathBuf]) -> String {
     shown.join(", ")
 }
 
-fn found_instead(manifests: &[String]) -> String {
-    match manifests {
-        [] => String::new(),
-        manifests => format!("; found instead:\n  {}", manifests.join("\n  ")),
+fn found_instead(manifests: &[String], skills: usize) -> String {
+    let mut found = manifests.to_vec();
+    match skills {
+        0 => {}
+        1 => found.push("1 SKILL.md; a plugin.json beside skills/ makes it a package".to_owned()),
+        skills => found.push(format!(
+            "{skills} SKILL.md; a plugin.json beside skills/ makes them a package"
+        )),
+    }
+    match &found[..] {
+        [] => "; what .gitignore names is left out".to_owned(),
+        found => format!("; found instead:\n  {}", found.join("\n  ")),
     }
 }
 

@@ -25,8 +25,9 @@ pub(crate) fn run(arguments: &Validate, color: When) -> Result<Exit, Failure> {
         exit = Exit::Failed;
     };
     let mut native = Vec::new();
+    let mut skills = 0;
     let targets = if arguments.recursive {
-        search(arguments, &mut native, &mut tell)?
+        search(arguments, &mut native, &mut skills, &mut tell)?
     } else {
         let mut targets = Vec::new();
         for path in &arguments.paths {
@@ -70,6 +71,7 @@ pub(crate) fn run(arguments: &Validate, color: When) -> Result<Exit, Failure> {
         return Err(Failure::NoPackage {
             paths: arguments.paths.clone(),
             instead: foreign,
+            skills,
         });
     }
     for manifest in foreign {
@@ -92,6 +94,7 @@ pub(crate) fn run(arguments: &Validate, color: When) -> Result<Exit, Failure> {
 fn search(
     arguments: &Validate,
     native: &mut Vec<String>,
+    skills: &mut usize,
     tell: &mut impl FnMut(Failure),
 ) -> Result<Vec<Target>, Failure> {
     let mut targets = Vec::new();
@@ -110,6 +113,7 @@ fn search(
                 error: unreadable.error,
             });
         }
+        *skills += found.skill_files;
         native.extend(found.native.iter().map(|(manifest, client)| {
             format!("{} (for {client})", failure::show(undotted(manifest)))
         }));

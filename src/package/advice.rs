@@ -156,7 +156,9 @@ fn version_drift(loader: &mut Loader<'_>, version: &str) {
         let private = object
             .get("private")
             .is_some_and(|member| *member.value.value() == crate::document::Value::Bool(true));
-        let placeholder = path == NODE_MANIFEST && private && other == "0.0.0";
+        // A version that a release step fills in says nothing.
+        let placeholder =
+            path == NODE_MANIFEST && ((private && other == "0.0.0") || other.starts_with("0.0.0-"));
         if other == version || placeholder {
             continue;
         }

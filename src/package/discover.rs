@@ -7,7 +7,8 @@ use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder};
 
 use super::manifest;
-use crate::spec::foreign::NATIVE_MANIFESTS;
+use super::skills::SKILL_FILE;
+use crate::spec::foreign;
 
 /// Directories that hold other people's work or a build's: never searched.
 const NOT_SEARCHED: &[&str] = &[".git", "node_modules", "target"];
@@ -19,7 +20,9 @@ pub struct Discovery {
     pub packages: Vec<PathBuf>,
     /// Manifests of single clients in their own places, which make no package,
     /// sorted, each with its client.
-    pub native: Vec<(PathBuf, &'static str)>,
+    pub native: Vec<(PathBuf, String)>,
+    /// How many `SKILL.md` stand there, wherever they are.
+    pub skill_files: usize,
     /// What could not be searched.
     pub unreadable: Vec<Unreadable>,
 }
@@ -72,7 +75,9 @@ pub fn discover(root: &Path, exclude: &[String]) -> Result<Discovery, PatternErr
                     }
                 }
             }
-            Ok(_) => {}
+            Ok(entry) => {
+                discovery.skill_files += usize::from(entry.file_name() == SKILL_FILE);
+            }
             Err(error) => discovery.unreadable.extend(unreadable(root, error)),
         }
     }
@@ -107,11 +112,9 @@ fn is_searched(entry: &DirEntry) -> bool {
 }
 
 /// The client that looks for its manifest at such a path.
-fn native_client(manifest: &Path) -> Option<&'static str> {
-    NATIVE_MANIFESTS
-        .iter()
-        .find(|(place, _)| manifest.ends_with(place))
-        .map(|&(_, client)| client)
+fn native_client(manifest: &Path) -> Option<String> {
+    let directory = manifest.parent()?.to_string_lossy().replace('\\', "/");
+    foreign::native_directory(&directory).map(str::to_owned)
 }
 
 /// What is wrong with a place, if the walk stopped there. A `.gitignore` that

@@ -102,6 +102,32 @@ impl<'t> Source<'t> {
     }
 }
 
+/// The target of a symbolic link that a checkout without links wrote as a file:
+/// such a file holds one relative path and nothing else.
+pub(super) fn checked_out_link(bytes: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(bytes)
+        .ok()?
+        .trim_end_matches(['\r', '\n']);
+    let is_path = text.len() <= 4096
+        && text.contains('/')
+        && text.starts_with(|c: char| c == '.' || c.is_ascii_alphanumeric())
+        && !text
+            .contains(|c: char| c.is_whitespace() || c.is_control() || "{}[]\"',:#".contains(c));
+    is_path.then_some(text)
+}
+
+/// What to say about a [`checked_out_link`].
+pub(super) fn checked_out_link_message(target: &str) -> String {
+    format!(
+        "the file holds nothing but the path {}: a symbolic link that was checked out as a file",
+        quoted(target)
+    )
+}
+
+/// The way out of a [`checked_out_link`].
+pub(super) const CHECKED_OUT_LINK_HELP: &str =
+    "check it out where links work (git config core.symlinks true), or put the file itself there";
+
 /// A value for a message: quoted, control characters escaped, at most 80
 /// characters long.
 pub(super) fn quoted(value: &str) -> String {

@@ -134,6 +134,16 @@ pub(super) fn parse(
                     Some("flatten the data; no client needs it this deep"),
                 ),
             };
+            if let Some(target) = file::checked_out_link(bytes) {
+                let whole = Span::new(0, target.len());
+                let message = file::checked_out_link_message(target);
+                findings.push(
+                    source
+                        .finding(code, whole, message)
+                        .with_help(file::CHECKED_OUT_LINK_HELP),
+                );
+                return None;
+            }
             let mut finding = source.finding(code, error.span, error.message);
             finding.help = help.map(str::to_owned);
             findings.push(finding);

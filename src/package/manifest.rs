@@ -129,9 +129,11 @@ impl Check<'_, '_> {
                 .effective()
                 .filter_map(|member| member.key.as_str())
                 .collect();
-            let looks = foreign::recognise(&fields);
-            let finding = match (looks, native) {
-                (None, None) => self
+            let beside = native
+                .map(|native| format!("; {native} stands beside it"))
+                .unwrap_or_default();
+            let finding = match foreign::recognise(&fields) {
+                None => self
                     .source
                     .value_finding(
                         &codes::SCHEMA_MISSING,
@@ -139,24 +141,16 @@ impl Check<'_, '_> {
                         &Pointer::root(),
                         "the manifest has no $schema",
                     )
-                    .with_help(insert),
-                (looks, native) => {
-                    let looks = looks.unwrap_or("another client's plugin manifest");
-                    let beside = native
-                        .map(|native| format!("; {native} stands beside it"))
-                        .unwrap_or_default();
-                    self.source
-                        .value_finding(
-                            &codes::FOREIGN_FORMAT,
-                            opening,
-                            &Pointer::root(),
-                            format!("this is no Agent Plugins manifest: it has no $schema and looks like {looks}{beside}"),
-                        )
-                        .with_help(format!(
-                            "if it is meant to be an Agent Plugins package, {insert} and keep client fields out of it; \
-                             clients that know the format then read it by other rules than before"
-                        ))
-                }
+                    .with_help(format!("{insert}{beside}")),
+                Some(likeness) => self
+                    .source
+                    .value_finding(
+                        &codes::FOREIGN_FORMAT,
+                        opening,
+                        &Pointer::root(),
+                        format!("there is no $schema, and {}{beside}", looks_like(&likeness)),
+                    )
+                    .with_help(foreign_help(&insert)),
             };
             self.report(finding);
             return None;
@@ -173,6 +167,19 @@ impl Check<'_, '_> {
             return None;
         };
         let value = value.display();
+        if let Some(host) = foreign::schema_host(&value) {
+            self.report(
+                self.source
+                    .value_finding(
+                        &codes::FOREIGN_FORMAT,
+                        span,
+                        &pointer,
+                        format!("$schema declares another format, that of {}", quoted(host)),
+                    )
+                    .with_help(foreign_help(&format!("set $schema to \"{wanted}\""))),
+            );
+            return None;
+        }
         let (code, message, help) = match version::select(&value, SchemaKind::Plugin, drafts) {
             Selection::Supported(id) => {
                 let version = version::find(id)?;
@@ -268,7 +275,10 @@ impl Check<'_, '_> {
             Some(version) => format!("the field belongs to the {} draft; remove it or put it under extensions", version.id),
             None if key == "skills" => "skills are found in skills/ and need no field; remove it".to_owned(),
             None if key == "mcpServers" => "servers are declared in mcp.json at the package root; move them there".to_owned(),
-            None => "remove it, or move it under extensions, into the namespace of the client that reads it".to_owned(),
+            None => match near_field(&key) {
+                Some(field) => format!("did you mean {field:?}?"),
+                None => "remove it, or move it under extensions, into the namespace of the client that reads it".to_owned(),
+            },
         };
         self.report(
             self.source
@@ -505,6 +515,48 @@ impl Check<'_, '_> {
             );
         }
     }
+}
+
+/// The permitted field that an unknown one is likely meant to be.
+fn near_field(key: &str) -> Option<&'static str> {
+    let key = key.to_ascii_lowercase();
+    let british = key.replace("licence", "license");
+    version::current()
+        .manifest_fields
+        .iter()
+        .map(|(field, _)| *field)
+        .find(|field| *field == key || *field == british || *field == format!("{key}s"))
+}
+
+/// What the fields of a foreign manifest tell, as the end of a sentence.
+fn looks_like(likeness: &foreign::Likeness<'_>) -> String {
+    const SHOWN: usize = 3;
+    let fields: Vec<String> = likeness
+        .fields
+        .iter()
+        .take(SHOWN)
+        .map(|field| quoted(field))
+        .collect();
+    let more = likeness.fields.len().saturating_sub(SHOWN);
+    let more = if more == 0 {
+        String::new()
+    } else {
+        format!(" and {more} more")
+    };
+    match likeness.name {
+        Some(name) => format!("with {}{more} it looks like {name}", fields.join(", ")),
+        None => format!(
+            "it holds {}{more}, so it looks like another tool's manifest",
+            fields.join(", ")
+        ),
+    }
+}
+
+fn foreign_help(change: &str) -> String {
+    format!(
+        "if it is meant to be an Agent Plugins package, {change} and keep fields of other tools out of it; \
+         clients that know the format then read it by other rules than before"
+    )
 }
 
 /// At least two labels of letters, digits and hyphens, separated by periods.

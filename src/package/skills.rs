@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::containment::{self, Resolution, display_name};
 use super::report::{Skills, SkillsState, SkippedSkill};
@@ -166,18 +166,45 @@ fn child(loader: &mut Loader<'_>, skills: &Path, entry: &Entry, found: &mut Skil
     }
 }
 
-/// Skills are found in immediate children only; one level deeper is the usual
-/// mistake.
+/// How deep, and through how many directories, misplaced skills are looked for.
+const MAX_DEPTH: usize = 8;
+const MAX_DIRECTORIES: usize = 10_000;
+
+/// Skills are found in immediate children only; groups of them further down are
+/// the usual mistake. A skill's own sub-directories are not searched.
 fn nested(loader: &mut Loader<'_>, directory: &Path, path: &str, entries: &[Entry]) {
-    for inner in entries.iter().filter(|inner| inner.kind.is_dir()) {
-        let file: PathBuf = directory.join(&inner.name).join(SKILL_FILE);
-        if fs::symlink_metadata(&file).is_ok() {
-            let name = display_name(&inner.name);
-            loader.report(misplaced(
-                &format!("{path}/{name}/{SKILL_FILE}"),
-                &format!("move the directory up: {DIRECTORY}/{name}/{SKILL_FILE}"),
-            ));
+    let below = |directory: &Path, path: &str, entries: &[Entry]| {
+        let directories = entries.iter().filter(|entry| entry.kind.is_dir());
+        directories
+            .map(|entry| {
+                let name = display_name(&entry.name);
+                (directory.join(&entry.name), format!("{path}/{name}"), name)
+            })
+            .collect::<Vec<_>>()
+    };
+    let mut level = below(directory, path, entries);
+    let mut seen = 0;
+    for _ in 0..MAX_DEPTH {
+        let mut next = Vec::new();
+        for (directory, path, name) in level {
+            seen += 1;
+            if seen > MAX_DIRECTORIES {
+                return;
+            }
+            // What cannot be listed holds nothing a client could read.
+            let Ok(entries) = list(&directory) else {
+                continue;
+            };
+            if entries.iter().any(|entry| entry.name == SKILL_FILE) {
+                loader.report(misplaced(
+                    &format!("{path}/{SKILL_FILE}"),
+                    &format!("move the directory up: {DIRECTORY}/{name}/{SKILL_FILE}"),
+                ));
+            } else {
+                next.extend(below(&directory, &path, &entries));
+            }
         }
+        level = next;
     }
 }
 

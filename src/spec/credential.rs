@@ -116,6 +116,33 @@ pub fn is_filled(value: &str) -> bool {
     !bare.is_empty() && !trivial && !template
 }
 
+/// Whether the value is a stand-in that its reader is to replace: `YOUR_TOKEN`,
+/// `changeme`, `xxxx`, `$API_KEY`.
+pub fn is_slot(value: &str) -> bool {
+    let bare = strip_scheme(value.trim()).to_ascii_lowercase();
+    let variable = bare.strip_prefix('$').is_some_and(|name| {
+        name.bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    });
+    let begins = [
+        "your",
+        "my-",
+        "my_",
+        "insert",
+        "replace",
+        "change",
+        "example",
+        "dummy",
+        "placeholder",
+        "todo",
+    ];
+    variable
+        || begins.iter().any(|word| bare.starts_with(word))
+        || bare
+            .bytes()
+            .all(|byte| matches!(byte, b'x' | b'*' | b'.' | b'-'))
+}
+
 /// Whether the value looks like a credential by its own shape, whatever its name.
 pub fn has_secret_shape(value: &str) -> bool {
     if value.contains("-----BEGIN ") && value.contains("PRIVATE KEY-----") {
@@ -227,6 +254,24 @@ mod tests {
         }
         assert!(is_filled("Bearer zz_0123456789abcdef"));
         assert!(is_filled("hunter2!"));
+    }
+
+    #[test]
+    fn stand_ins_are_slots() {
+        for slot in [
+            "YOUR_API_KEY_HERE",
+            "your-token",
+            "changeme",
+            "xxx",
+            "Bearer YOUR_TOKEN",
+            "$API_KEY",
+            "****",
+        ] {
+            assert!(is_slot(slot), "{slot}");
+        }
+        for value in ["Bearer zz_0123456789abcdef", "hunter2!", "$5 and $6"] {
+            assert!(!is_slot(value), "{value}");
+        }
     }
 
     #[test]

@@ -1,15 +1,20 @@
-//! How to tell another client's manifest from one of Agent Plugins.
+//! How to tell another tool's manifest from one of Agent Plugins.
+
+use super::version::VERSIONS;
 
 /// Another kind of manifest that stands in a file named `plugin.json`.
 #[derive(Debug)]
-pub struct Format {
+struct Format {
     /// What it is, as a noun phrase.
-    pub name: &'static str,
+    name: &'static str,
     /// All of these top-level fields are there.
     fields: &'static [&'static str],
 }
 
-/// The formats, the most telling first.
+const CLAUDE: &str = "a Claude Code or GitHub Copilot plugin manifest";
+
+/// The formats, the most telling first. A field that no format here has makes a
+/// manifest foreign all the same, without a name.
 static FORMATS: &[Format] = &[
     Format {
         name: "a Grafana plugin manifest",
@@ -20,52 +25,32 @@ static FORMATS: &[Format] = &[
         fields: &["interface"],
     },
     Format {
-        name: "a Codex plugin manifest",
-        fields: &["apps"],
-    },
-    Format {
-        name: "a Claude Code plugin manifest",
-        fields: &["mcpServers"],
-    },
-    Format {
-        name: "a Claude Code plugin manifest",
-        fields: &["lspServers"],
-    },
-    Format {
-        name: "a Claude Code plugin manifest",
-        fields: &["outputStyles"],
-    },
-    Format {
-        name: "a Claude Code plugin manifest",
-        fields: &["userConfig"],
-    },
-    Format {
-        name: "a Claude Code plugin manifest",
-        fields: &["hooks"],
-    },
-    Format {
-        name: "a Claude Code plugin manifest",
-        fields: &["commands"],
-    },
-    Format {
-        name: "a Claude Code plugin manifest",
-        fields: &["agents"],
-    },
-    Format {
-        name: "a Claude Code plugin manifest",
-        fields: &["skills"],
-    },
-    Format {
         name: "a VS Code extension manifest",
         fields: &["contributes"],
     },
     Format {
-        name: "a package manifest of Node.js",
-        fields: &["engines"],
+        name: CLAUDE,
+        fields: &["mcpServers"],
     },
     Format {
-        name: "another client's plugin manifest",
-        fields: &["displayName"],
+        name: CLAUDE,
+        fields: &["lspServers"],
+    },
+    Format {
+        name: CLAUDE,
+        fields: &["hooks"],
+    },
+    Format {
+        name: CLAUDE,
+        fields: &["commands"],
+    },
+    Format {
+        name: CLAUDE,
+        fields: &["agents"],
+    },
+    Format {
+        name: CLAUDE,
+        fields: &["skills"],
     },
 ];
 
@@ -78,10 +63,68 @@ pub const NATIVE_MANIFESTS: &[(&str, &str)] = &[
     (".github/plugin/plugin.json", "GitHub Copilot"),
 ];
 
-/// What a manifest with these top-level fields looks like.
-pub fn recognise(fields: &[&str]) -> Option<&'static str> {
-    let has_all = |format: &&Format| format.fields.iter().all(|wanted| fields.contains(wanted));
-    FORMATS.iter().find(has_all).map(|format| format.name)
+/// What a manifest without `$schema` looks like.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Likeness<'k> {
+    /// The kind of manifest, if its fields tell.
+    pub name: Option<&'static str>,
+    /// The fields that no Agent Plugins manifest has.
+    pub fields: Vec<&'k str>,
+}
+
+/// What a manifest with these top-level fields looks like, if it holds any that
+/// no published version of the specification knows.
+pub fn recognise<'k>(fields: &[&'k str]) -> Option<Likeness<'k>> {
+    let known = |field: &str| {
+        // A draft's fields tell nothing yet: other clients had them first.
+        let published = VERSIONS.iter().filter(|version| !version.draft);
+        let mut all = published.flat_map(|version| version.manifest_fields);
+        all.any(|(name, _)| *name == field)
+    };
+    let others: Vec<&str> = fields
+        .iter()
+        .copied()
+        .filter(|field| !known(field))
+        .collect();
+    let has_all = |format: &&Format| format.fields.iter().all(|wanted| others.contains(wanted));
+    let name = FORMATS.iter().find(has_all).map(|format| format.name);
+    (!others.is_empty()).then_some(Likeness {
+        name,
+        fields: others,
+    })
+}
+
+/// The host that a `$schema` of another format names; `None` for what may be
+/// meant as an identifier of Agent Plugins, and for no URL at all.
+pub fn schema_host(schema: &str) -> Option<&str> {
+    let rest = schema
+        .strip_prefix("https://")
+        .or_else(|| schema.strip_prefix("http://"))?;
+    let host = rest.split(['/', '?', '#']).next()?;
+    let ours = schema.to_ascii_lowercase().contains("agent-plugins");
+    (!ours && !host.is_empty()).then_some(host)
+}
+
+/// The client that looks for its manifest in a directory of this path: one of
+/// [`NATIVE_MANIFESTS`], or by the custom of clients `.NAME-plugin` and
+/// `.plugin`. Such a directory is no package root.
+pub fn native_directory<'p>(path: &'p str) -> Option<&'p str> {
+    let ends_with = |place: &str| {
+        let directory = place.strip_suffix("/plugin.json").unwrap_or(place);
+        path == directory
+            || path
+                .strip_suffix(directory)
+                .is_some_and(|front| front.ends_with('/'))
+    };
+    if let Some((_, client)) = NATIVE_MANIFESTS.iter().find(|(place, _)| ends_with(place)) {
+        return Some(client);
+    }
+    let last = path.rsplit('/').next().unwrap_or_default();
+    let name = last.strip_prefix('.')?;
+    if name == "plugin" {
+        return Some("other clients");
+    }
+    name.strip_suffix("-plugin").filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]
@@ -89,19 +132,52 @@ mod tests {
     use super::*;
 
     #[test]
-    fn foreign_manifests_are_named() {
+    fn foreign_manifests_are_named_where_their_fields_tell() {
+        let name = |fields: &[&'static str]| recognise(fields).map(|likeness| likeness.name);
+        assert_eq!(name(&["name", "mcpServers"]), Some(Some(CLAUDE)));
         assert_eq!(
-            recognise(&["name", "mcpServers"]),
-            Some("a Claude Code plugin manifest")
+            name(&["type", "id", "info"]),
+            Some(Some("a Grafana plugin manifest"))
         );
         assert_eq!(
-            recognise(&["type", "id", "info"]),
-            Some("a Grafana plugin manifest")
+            name(&["name", "interface", "skills"]),
+            Some(Some("a Codex plugin manifest"))
         );
+        assert_eq!(name(&["name", "vendor"]), Some(None));
+        assert_eq!(name(&["name", "version", "description", "author"]), None);
+        assert_eq!(name(&["name", "displayName"]), Some(None));
+    }
+
+    #[test]
+    fn schemas_of_others_are_told_from_slips() {
         assert_eq!(
-            recognise(&["name", "interface", "skills"]),
-            Some("a Codex plugin manifest")
+            schema_host("https://json.example/x.json"),
+            Some("json.example")
         );
-        assert_eq!(recognise(&["name", "version", "type"]), None);
+        for slip in [
+            "http://agent-plugins.org/schemas/1.0.0/plugin.schema.json",
+            "https://example.com/agent-plugins/1.0.0",
+            "plugin.schema.json",
+            "",
+            "https://",
+        ] {
+            assert_eq!(schema_host(slip), None, "{slip}");
+        }
+    }
+
+    #[test]
+    fn directories_of_clients_are_no_package_roots() {
+        for (path, client) in [
+            (".claude-plugin", Some("Claude Code")),
+            ("a/.codex-plugin", Some("Codex")),
+            ("x/.github/plugin", Some("GitHub Copilot")),
+            ("x/.grok-plugin", Some("grok")),
+            ("x/.plugin", Some("other clients")),
+            ("x/my-plugin", None),
+            ("x/not.github/plugin", None),
+            ("x/.-plugin", None),
+        ] {
+            assert_eq!(native_directory(path), client, "{path}");
+        }
     }
 }

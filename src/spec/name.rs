@@ -67,6 +67,10 @@ fn problem(name: &str, separators: &[char]) -> Option<String> {
 }
 
 fn suggestion(name: &str, separators: &[char]) -> Option<String> {
+    // A name that loses letters is another name.
+    if name.chars().any(|c| c.is_alphabetic() && !c.is_ascii()) {
+        return None;
+    }
     let mut built = String::with_capacity(name.len().min(MAX_NAME));
     for character in name.chars() {
         let character = character.to_ascii_lowercase();
@@ -135,6 +139,7 @@ mod tests {
             ("--x--", Some("x")),
             ("a..b", Some("a.b")),
             ("项目", None),
+            ("café", None),
             ("ok", None),
         ] {
             assert_eq!(plugin_name_suggestion(name).as_deref(), wanted, "{name}");

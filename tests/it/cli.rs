@@ -658,7 +658,7 @@ fn recursive_names_foreign_manifests_beside_the_report() {
     assert_eq!((run.status, run.stdout.as_str()), (Some(2), ""));
     for part in [
         "no directory there holds an Agent Plugins plugin.json; found instead:\n",
-        "  grafana/plugin.json: this is no Agent Plugins manifest",
+        "  grafana/plugin.json: there is no $schema",
         "  claude/.claude-plugin/plugin.json (for Claude Code)\n",
     ] {
         assert!(run.stderr.contains(part), "lacks {part:?}: {}", run.stderr);
@@ -667,7 +667,7 @@ fn recursive_names_foreign_manifests_beside_the_report() {
     let run = place.run(["validate", "-r"]);
     assert_eq!(run.status, Some(0), "{}", run.stdout);
     assert!(run.stdout.ends_with("1 package loads: no findings\n"));
-    let note = "note: left out grafana/plugin.json: this is no Agent Plugins manifest";
+    let note = "note: left out grafana/plugin.json: there is no $schema";
     assert!(run.stderr.starts_with(note), "{}", run.stderr);
     // Named directly, it is a rejected package.
     assert_eq!(place.run(["validate", "grafana"]).status, Some(1));

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::super::file::quoted;
 use super::super::report::Transport;
 use super::server::Entry;
-use super::values;
+use super::values::{self, Value};
 use crate::document::{Member, Object};
 use crate::spec::codes::mcp as codes;
 use crate::spec::header;
@@ -69,7 +69,11 @@ fn url(entry: &mut Entry<'_, '_>, member: &Member) {
             UrlProblem::Invalid(phrase) => (
                 &codes::URL_INVALID,
                 format!("the URL {phrase}"),
-                "write an absolute URL: https://host/path",
+                if value.contains("${") {
+                    "write an absolute URL, https://host/path; placeholders are never expanded in it"
+                } else {
+                    "write an absolute URL: https://host/path"
+                },
             ),
             UrlProblem::UserInformation => (
                 &codes::URL_USER_INFORMATION,
@@ -89,11 +93,24 @@ fn url(entry: &mut Entry<'_, '_>, member: &Member) {
         };
         entry.report(code, span, &pointer, message, help);
     }
-    values::literal(entry, span, &pointer, value);
-    let secret =
-        url::query_pairs(value).find(|(name, value)| values::is_credential(Some(name), value));
-    if secret.is_some() {
-        values::report_credential(entry, span, &pointer, "the query of the URL");
+    let text = Value {
+        span,
+        pointer: &pointer,
+        name: None,
+        text: value,
+    };
+    values::literal(entry, &text);
+    values::url_template(entry, &text);
+    for (name, part) in url::query_pairs(value) {
+        let part = Value {
+            name: Some(name),
+            text: part,
+            ..text
+        };
+        let what = format!("{} in the query of the URL", quoted(name));
+        if values::credential_in(entry, &part, &what) {
+            break;
+        }
     }
 }
 
@@ -168,8 +185,14 @@ fn headers(entry: &mut Entry<'_, '_>, fields: &Object) -> Vec<(String, String)> 
                 "use ASCII without surrounding white space",
             );
         }
-        values::literal(entry, member.value.span, &pointer, &value);
-        values::credential(entry, member.value.span, &pointer, Some(&name), &value);
+        let text = Value {
+            span: member.value.span,
+            pointer: &pointer,
+            name: Some(&name),
+            text: &value,
+        };
+        values::literal(entry, &text);
+        values::credential(entry, &text);
         headers.push((name, value));
     }
     headers

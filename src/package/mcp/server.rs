@@ -15,8 +15,8 @@ const VARIANTS: &[(&str, &[&str])] = &[
     ("sse", &["type", "url", "headers"]),
 ];
 
-/// Judges one entry; gives its transport if it loads. All findings about an
-/// entry are reported, and advice only if it loads.
+/// Judges one entry; gives its transport if it loads. All errors and warnings
+/// about an entry are reported, what is merely worth knowing only if it loads.
 pub(super) fn check(
     loader: &Loader<'_>,
     source: &Source<'_>,
@@ -44,7 +44,7 @@ pub(super) fn check(
     findings.extend(
         of_this_entry
             .into_iter()
-            .filter(|finding| finding.severity() == Severity::Error),
+            .filter(|finding| finding.severity() != Severity::Info),
     );
     None
 }

@@ -6,7 +6,8 @@ use super::super::containment::{self, Resolution};
 use super::super::file::quoted;
 use super::super::report::Transport;
 use super::server::Entry;
-use super::values;
+use super::values::{self, Value};
+use crate::diagnostic::Span;
 use crate::document::{Member, Object, Pointer};
 use crate::spec::codes::mcp as codes;
 use crate::spec::placeholder::{self, NAMES, Owner};
@@ -208,6 +209,9 @@ fn form_help(value: &str) -> String {
         && !value.contains(['\\', '$', '\0']);
     match inside {
         Some(rest) => format!("write \"./{rest}\"; a ./ path is resolved against the package"),
+        None if value.starts_with('~') => {
+            "no shell expands the ~; write a bare executable name, or ship the executable in the package".to_owned()
+        }
         None if relative && value.contains('/') => format!("write \"./{value}\""),
         None => {
             "write a bare executable name, or a path that begins with ./ and stays in the package"
@@ -259,26 +263,45 @@ fn args(entry: &mut Entry<'_, '_>, fields: &Object) -> Vec<String> {
             continue;
         };
         let value = text.display().into_owned();
-        if let Some(rest) = value
-            .strip_prefix("./")
-            .or_else(|| value.starts_with("../").then_some(value.as_str()))
-        {
-            entry.report(
-                &codes::ARGUMENT_RELATIVE,
-                item.span,
-                &pointer,
-                format!(
-                    "the argument {} depends on the directory the server is started in",
-                    quoted(&value)
-                ),
-                format!("write \"{ROOT}/{rest}\" if it names a file of the package"),
-            );
-        }
-        values::expanded(entry, item.span, &pointer, &value);
-        values::credential(entry, item.span, &pointer, None, &value);
+        relative_argument(entry, item.span, &pointer, &value);
+        let text = Value {
+            span: item.span,
+            pointer: &pointer,
+            name: None,
+            text: &value,
+        };
+        values::expanded(entry, &text);
+        values::credential(entry, &text);
         args.push(value);
     }
     args
+}
+
+/// An argument, or the value of an option in it, that is a path relative to the
+/// working directory.
+fn relative_argument(entry: &mut Entry<'_, '_>, span: Span, pointer: &Pointer, argument: &str) {
+    let (option, path) = match argument.split_once('=') {
+        Some((option, path)) if option.starts_with('-') => (format!("{option}="), path),
+        _ => (String::new(), argument),
+    };
+    let help = if let Some(rest) = path.strip_prefix("./") {
+        format!("write \"{option}{ROOT}/{rest}\" if it names a file of the package")
+    } else if path.starts_with("../") {
+        "copy what it names into the package and write a path that begins with ${PLUGIN_ROOT}/"
+            .to_owned()
+    } else {
+        return;
+    };
+    entry.report(
+        &codes::ARGUMENT_RELATIVE,
+        span,
+        pointer,
+        format!(
+            "the argument {} depends on the directory the server is started in",
+            quoted(argument)
+        ),
+        help,
+    );
 }
 
 fn env(entry: &mut Entry<'_, '_>, fields: &Object) -> Vec<(String, String)> {
@@ -315,8 +338,14 @@ fn env(entry: &mut Entry<'_, '_>, fields: &Object) -> Vec<(String, String)> {
                 "use letters, digits and underscores",
             );
         }
-        values::expanded(entry, member.value.span, &pointer, &value);
-        values::credential(entry, member.value.span, &pointer, Some(&name), &value);
+        let text = Value {
+            span: member.value.span,
+            pointer: &pointer,
+            name: Some(&name),
+            text: &value,
+        };
+        values::expanded(entry, &text);
+        values::credential(entry, &text);
         env.push((name, value));
     }
     env
@@ -371,7 +400,15 @@ fn cwd(entry: &mut Entry<'_, '_>, member: &Member) -> Option<String> {
             format!("use one of {ROOT} and {DATA}, at the beginning"),
         );
     } else {
-        values::expanded(entry, span, &pointer, value);
+        values::expanded(
+            entry,
+            &Value {
+                span,
+                pointer: &pointer,
+                name: None,
+                text: value,
+            },
+        );
     }
     let escape = if in_package {
         let root = entry.loader.root;

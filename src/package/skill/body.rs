@@ -64,11 +64,15 @@ fn placeholders(
 ) {
     let mut seen = BTreeSet::new();
     for found in placeholder::find(markdown) {
+        let behind = markdown.get(found.offset + found.text.len()..);
         let help = match found.owner {
+            // `${NAME:-default}` is a shell's own way to do without.
+            _ if found.text.contains([':', '-', '?', '+']) => continue,
             Owner::Client => {
                 "only that client replaces it; name files relative to the skill's directory instead"
             }
-            Owner::Specification if found.text.starts_with("${") => {
+            // Texts that teach the format name it; only a path is meant to work.
+            Owner::Specification if behind.is_some_and(|behind| behind.starts_with('/')) => {
                 "the specification expands it in mcp.json only; name files relative to the skill's directory instead"
             }
             _ => continue,
@@ -128,7 +132,7 @@ fn links(
             findings.push(finding(
                 &codes::LINK_LEAVES_SKILL,
                 "leads out of the skill's directory, which clients may copy alone",
-                "copy the file into the skill and link to the copy",
+                "copy the file into the skill, or name the other skill instead of linking to it",
             ));
             continue;
         }
@@ -157,7 +161,8 @@ fn relative_target(destination: &str) -> Option<String> {
     });
     // Templates such as `reports/{date}.md` name no file.
     let template = path.contains(['{', '}', '<', '>', '*', '$']);
-    if path.is_empty() || path.starts_with('/') || scheme || template {
+    let dots = path.bytes().all(|byte| byte == b'.');
+    if path.is_empty() || path.starts_with('/') || scheme || template || (dots && path.len() > 2) {
         return None;
     }
     Some(percent_decoded(path))

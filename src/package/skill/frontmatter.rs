@@ -43,7 +43,7 @@ pub(super) fn check(
                 ),
                 _ => (
                     &codes::FRONTMATTER_INVALID,
-                    "quote the value if it holds a colon, # or quotes",
+                    "write one key: value on each line, and put values with special characters into double quotes",
                 ),
             };
             findings.push(
@@ -273,7 +273,13 @@ impl Check<'_, '_> {
                                 &pointer,
                                 format!("{} is no key of the Agent Skills format; some clients skip a skill that has it", quoted(&key)),
                             )
-                            .with_help(format!("move it under metadata as a string, or remove it; the format knows {}", KEYS.join(", "))),
+                            .with_help(match near_key(&key) {
+                                Some(known) => format!("did you mean {known}?"),
+                                None => format!(
+                                    "move it under metadata as a string, or remove it; the format knows {}",
+                                    KEYS.join(", ")
+                                ),
+                            }),
                     );
                 }
             }
@@ -365,7 +371,7 @@ impl Check<'_, '_> {
                                 pointer,
                                 "allowed-tools separates tools by commas; the format separates them by spaces",
                             )
-                            .with_help("remove the commas"),
+                            .with_help("put a space in the place of each comma"),
                     );
                 }
                 self.ambiguous(member, pointer);
@@ -378,7 +384,9 @@ impl Check<'_, '_> {
                         .collect()
                 });
                 let help = match tools {
-                    Some(tools) if !tools.is_empty() => {
+                    Some(tools)
+                        if !tools.is_empty() && tools.iter().all(|tool| is_one_token(tool)) =>
+                    {
                         format!("write it as one string: allowed-tools: {}", tools.join(" "))
                     }
                     _ => "write the tools as one space-separated string, or remove the field"
@@ -416,6 +424,7 @@ impl Check<'_, '_> {
         let scalar = !matches!(member.value.value(), Value::Array(_) | Value::Object(_));
         let help = match scalar {
             true if !raw.is_empty() => format!("quote the value: {key}: \"{raw}\""),
+            true if matches!(&*key, "name" | "description") => format!("give {key} a value"),
             true => format!("give {key} a value, or remove it"),
             false => format!("write {key} as one string"),
         };
@@ -448,6 +457,32 @@ impl Check<'_, '_> {
             );
         }
     }
+}
+
+/// Whether a tool's name holds no white space outside parentheses, so that it
+/// is one word of a space-separated string.
+fn is_one_token(tool: &str) -> bool {
+    let mut depth = 0_usize;
+    !tool.is_empty()
+        && tool.chars().all(|character| {
+            match character {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth > 0 || !character.is_whitespace()
+        })
+}
+
+/// The listed key that another one is likely meant to be.
+fn near_key(key: &str) -> Option<&'static str> {
+    let plain = key
+        .to_ascii_lowercase()
+        .replace('_', "-")
+        .replace("licence", "license");
+    KEYS.iter()
+        .copied()
+        .find(|known| *known == plain || *known == format!("{plain}s"))
 }
 
 /// Whether a comma stands outside parentheses: `Bash(git add, git commit)` is

@@ -101,8 +101,8 @@ fn judge(
     let mut findings = Vec::new();
     let skill = judge_text(loader, path, &bytes, directory, &mut findings);
     if skill.is_none() {
-        // Advice about a skill that does not load helps nobody.
-        findings.retain(|finding| finding.severity() == Severity::Error);
+        // What is merely worth knowing is said of what loads.
+        findings.retain(|finding| finding.severity() != Severity::Info);
     }
     loader.report_text(path, bytes, findings);
     skill
@@ -135,6 +135,19 @@ fn judge_text(
     };
     let parts = match split::split(text) {
         Ok(parts) => parts,
+        Err(_) if file::checked_out_link(bytes).is_some() => {
+            let target = file::checked_out_link(bytes).unwrap_or_default();
+            findings.push(
+                source
+                    .finding(
+                        &codes::FRONTMATTER_MISSING,
+                        Span::new(0, target.len()),
+                        file::checked_out_link_message(target),
+                    )
+                    .with_help(file::CHECKED_OUT_LINK_HELP),
+            );
+            return None;
+        }
         Err(error) => {
             let code = match error.kind {
                 split::SplitErrorKind::Missing => &codes::FRONTMATTER_MISSING,
