@@ -36,14 +36,18 @@ pub(super) fn check(
     let document = match yaml::parse(text, range, yaml::LIMITS) {
         Ok(document) => document,
         Err(error) => {
+            let raw = text.get(error.span.start..error.span.end);
             let (code, help) = match error.kind {
                 ParseErrorKind::TooComplex => (
                     &codes::FRONTMATTER_TOO_COMPLEX,
-                    "frontmatter is a handful of plain fields; move data into files of the skill",
+                    "frontmatter is a handful of plain fields; move data into files of the skill".to_owned(),
                 ),
                 _ => (
                     &codes::FRONTMATTER_INVALID,
-                    "write one key: value on each line, and put values with special characters into double quotes",
+                    match raw.filter(|raw| error.message.contains("quote") && is_quotable(raw)) {
+                        Some(raw) => format!("write \"{}\"", raw.trim_end()),
+                        None => "write one key: value on each line, and put values with special characters into double quotes".to_owned(),
+                    },
                 ),
             };
             findings.push(
@@ -457,6 +461,12 @@ impl Check<'_, '_> {
             );
         }
     }
+}
+
+/// Whether a value on one line becomes valid YAML by double quotes around it.
+fn is_quotable(raw: &str) -> bool {
+    let raw = raw.trim_end();
+    !raw.is_empty() && !raw.contains(['"', '\\', '\n', '\r'])
 }
 
 /// Whether a tool's name holds no white space outside parentheses, so that it

@@ -243,10 +243,11 @@ codes! { "manifest";
     /// ```
     LONE_SURROGATE = "lone-surrogate", Warning, None, "§5.2", None,
         "a string holds half of a surrogate pair";
-    /// `plugin.json` has no `$schema`, and its fields or its neighbours show that it was
-    /// written for something else: one client's own plugin format, an editor
-    /// extension, a dashboard panel, a template. Clients must reject what does not
-    /// declare the version it targets, so nothing is loaded and nothing is guessed.
+    /// `plugin.json` declares the `$schema` of another format, or none while it holds
+    /// fields that no Agent Plugins manifest has: it was written for something else, one
+    /// client's own plugin format, an editor extension, a dashboard panel, a template.
+    /// Clients must reject what does not declare the version it targets, so nothing is
+    /// loaded and nothing is guessed.
     /// To make it an Agent Plugins package, add `$schema`, keep the portable fields,
     /// and leave the rest to that client's own manifest in that client's own place.
     /// Mind that a root `plugin.json` with `$schema` can make a client leave its old

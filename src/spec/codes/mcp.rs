@@ -657,7 +657,8 @@ codes! { "mcp";
     /// ```
     COMMAND_PLACEHOLDER = "command-placeholder", Warning, None, "§9.2", Some("AP-17"),
         "command holds placeholder text";
-    /// An argument begins with `./` or `../`, so it looks like a path. Arguments are
+    /// An argument, or the value behind the `=` of an option, begins with `./` or `../`,
+    /// so it looks like a path. Arguments are
     /// opaque to clients: nobody resolves them against the package, and the server
     /// finds the file only if its working directory is the expected one. Without `cwd`
     /// that should be the package, but not every client gets it right, and a server may

@@ -567,8 +567,7 @@ codes! { "skill";
         "the frontmatter holds a key outside the Agent Skills format";
     /// An unquoted value is a string in YAML 1.2, which apkit reads, and a boolean or a
     /// number for the many readers that still follow YAML 1.1: `yes`, `no`, `on`, `off`,
-    /// `y`, `n`, octal digits such as `012`, digits with underscores, and groups of
-    /// digits with colons. The skill loads here, and such a client may skip it. Quote
+    /// `y`, `n`, digits with underscores, and groups of digits with colons. The skill loads here, and such a client may skip it. Quote
     /// the value.
     ///
     /// Wrong:
@@ -668,7 +667,7 @@ codes! { "skill";
     RESOURCE_ESCAPES = "resource-escapes", Warning, None, "§4.1", Some("AP-10"),
         "a file of the skill resolves outside the package";
     /// The body of `SKILL.md` holds a placeholder such as `${CLAUDE_PLUGIN_ROOT}`,
-    /// `${user_config.key}` or `${PLUGIN_ROOT}`. No portable client expands anything
+    /// `${user_config.key}`, or a path below `${PLUGIN_ROOT}`. No portable client expands anything
     /// in a skill: `${PLUGIN_ROOT}` and `${PLUGIN_DATA}` have a meaning in `mcp.json`
     /// only, the others with one client only. Everywhere else the model reads the
     /// literal text and runs commands on a path that does not exist. Use paths relative
