@@ -23,7 +23,7 @@ pub(super) fn native_manifest(loader: &Loader<'_>) -> Option<&'static str> {
         loader.has_entry(first)
             && matches!(
                 containment::resolve(loader.root, loader.root, Path::new(path)),
-                Resolution::File(..)
+                Resolution::File(_)
             )
     })
 }
@@ -132,7 +132,7 @@ fn version_drift(loader: &mut Loader<'_>, version: &str) {
         if !loader.has_entry(first) {
             continue;
         }
-        let Resolution::File(file, _) =
+        let Resolution::File(file) =
             containment::resolve(loader.root, loader.root, Path::new(path))
         else {
             continue;

@@ -17,7 +17,7 @@ const MAX_LINKS: usize = 40;
 #[derive(Debug)]
 pub(super) enum Resolution {
     /// A regular file inside the package.
-    File(PathBuf, fs::Metadata),
+    File(PathBuf),
     /// A directory inside the package.
     Directory(PathBuf),
     /// Something else inside the package: a FIFO, a socket, a device.
@@ -100,11 +100,25 @@ pub(super) fn resolve(root: &Path, base: &Path, relative: &Path) -> Resolution {
     };
     let kind = metadata.file_type();
     if kind.is_file() {
-        Resolution::File(at, metadata)
+        Resolution::File(at)
     } else if kind.is_dir() {
         Resolution::Directory(at)
     } else {
         Resolution::Special(special_kind(kind))
+    }
+}
+
+/// The same for one entry of the directory `base`, whose kind its listing told:
+/// most entries are regular files, and then nothing is left to ask.
+pub(super) fn resolve_entry(
+    root: &Path,
+    base: &Path,
+    name: &OsStr,
+    kind: Option<fs::FileType>,
+) -> Resolution {
+    match kind {
+        Some(kind) if kind.is_file() => Resolution::File(base.join(name)),
+        _ => resolve(root, base, Path::new(name)),
     }
 }
 
@@ -206,7 +220,7 @@ mod tests {
         link("../nowhere", "outside");
         link("../..", "a/up");
         let kind = |path: &str| match resolve(&root, &root, Path::new(path)) {
-            Resolution::File(..) => "file",
+            Resolution::File(_) => "file",
             Resolution::Directory(_) => "directory",
             Resolution::Special(_) => "special",
             Resolution::Missing => "missing",

@@ -1,9 +1,8 @@
 //! What `plugin.json` and `mcp.json` have in common: finding the file, reading
 //! it, and parsing it, each failure with the code of its own family.
 
-use std::path::Path;
-
-use super::containment::{self, Resolution};
+use super::Loader;
+use super::containment::Resolution;
 use super::file::{self, MAX_BYTES, ReadError, Source};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::document::{Document, ParseErrorKind, json};
@@ -50,15 +49,19 @@ pub(super) static MCP: Codes = Codes {
 };
 
 /// The bytes of the file `name` at the package root, or why there are none.
-pub(super) fn read(root: &Path, name: &str, codes: &Codes) -> Result<Vec<u8>, Box<Diagnostic>> {
-    read_file(root, name, codes).map_err(Box::new)
+pub(super) fn read(
+    loader: &Loader<'_>,
+    name: &str,
+    codes: &Codes,
+) -> Result<Vec<u8>, Box<Diagnostic>> {
+    read_file(loader, name, codes).map_err(Box::new)
 }
 
 #[expect(clippy::result_large_err, reason = "boxed by its only caller")]
-fn read_file(root: &Path, name: &str, codes: &Codes) -> Result<Vec<u8>, Diagnostic> {
+fn read_file(loader: &Loader<'_>, name: &str, codes: &Codes) -> Result<Vec<u8>, Diagnostic> {
     let finding = |code, message: String| Diagnostic::new(code, name, message);
-    let path = match containment::resolve(root, root, Path::new(name)) {
-        Resolution::File(path, _) => path,
+    let path = match loader.resolve_entry(name) {
+        Resolution::File(path) => path,
         Resolution::Directory(_) => {
             return Err(finding(codes.not_a_file, format!("{name} is a directory"))
                 .with_help(format!("replace the directory by a JSON file named {name}")));

@@ -34,6 +34,7 @@ pub use report::{
     Transport, Verdict,
 };
 
+use self::containment::Resolution;
 use crate::diagnostic::Diagnostic;
 use crate::spec::codes::manifest as manifest_codes;
 
@@ -125,7 +126,7 @@ fn load_manifest(loader: &mut Loader<'_>, package: &mut Package) {
         );
         return;
     }
-    let bytes = match json_text::read(loader.root, manifest::FILE, &json_text::MANIFEST) {
+    let bytes = match json_text::read(loader, manifest::FILE, &json_text::MANIFEST) {
         Ok(bytes) => bytes,
         Err(finding) => {
             loader.report(*finding);
@@ -171,6 +172,17 @@ impl Loader<'_> {
         self.entries
             .iter()
             .any(|entry| entry.name == OsStr::new(name))
+    }
+
+    /// Where the entry `name` of the root leads.
+    fn resolve_entry(&self, name: &str) -> Resolution {
+        let entry = self.entries.iter().find(|entry| entry.name == name);
+        containment::resolve_entry(
+            self.root,
+            self.root,
+            OsStr::new(name),
+            entry.map(|entry| entry.kind),
+        )
     }
 
     /// The entry of the root whose name differs from `name` in letter case only.

@@ -68,7 +68,7 @@ pub(super) fn load(loader: &mut Loader<'_>) -> Skills {
         }
         other => {
             let what = match other {
-                Resolution::File(..) => "is a file",
+                Resolution::File(_) => "is a file",
                 Resolution::Special(kind) => &format!("is {kind}"),
                 Resolution::Loop => "is a link that leads back to itself",
                 _ => "is a link to a directory that does not exist",
@@ -139,7 +139,7 @@ fn child(loader: &mut Loader<'_>, skills: &Path, entry: &Entry, found: &mut Skil
                 return;
             }
             // Files in `skills/` are nobody's business, however they got there.
-            Resolution::File(..) | Resolution::Special(_) => return,
+            Resolution::File(_) | Resolution::Special(_) => return,
         }
     };
     let entries = match list(&directory) {

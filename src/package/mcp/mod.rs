@@ -27,7 +27,7 @@ pub(super) fn load(loader: &mut Loader<'_>, version: &str) -> Mcp {
         state: McpState::Disabled,
         ..Mcp::default()
     };
-    let bytes = match json_text::read(loader.root, FILE, &json_text::MCP) {
+    let bytes = match json_text::read(loader, FILE, &json_text::MCP) {
         Ok(bytes) => bytes,
         Err(finding) => {
             loader.report(*finding);

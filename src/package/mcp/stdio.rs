@@ -167,8 +167,8 @@ fn bundled_command(entry: &mut Entry<'_, '_>, member: &Member, value: &str, poin
             format!("{} is {kind}, not an executable", quoted(value)),
             "name a regular file",
         ),
-        Resolution::File(_, metadata) => {
-            if !is_executable(&metadata) {
+        Resolution::File(file) => {
+            if std::fs::metadata(&file).is_ok_and(|metadata| !is_executable(&metadata)) {
                 entry.report(
                     &codes::COMMAND_NOT_EXECUTABLE,
                     span,
@@ -428,7 +428,7 @@ fn cwd(entry: &mut Entry<'_, '_>, member: &Member) -> Option<String> {
                 );
                 None
             }
-            Resolution::File(..) | Resolution::Special(_) => {
+            Resolution::File(_) | Resolution::Special(_) => {
                 entry.report(
                     &codes::CWD_NOT_A_DIRECTORY,
                     span,

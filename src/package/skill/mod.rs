@@ -31,32 +31,37 @@ pub(super) fn load(
     found: &mut Skills,
 ) {
     let file_path = format!("{path}/{SKILL_FILE}");
-    let file = match containment::resolve(loader.root, directory, Path::new(SKILL_FILE)) {
-        Resolution::File(file, _) => file,
-        Resolution::Escape => {
-            loader.report(escape(
-                &file_path,
-                "SKILL.md is a link that leads out of the package",
-            ));
-            found.skipped.push(SkippedSkill { path });
-            return;
-        }
-        Resolution::Unreadable(error) => {
-            loader.report(unreadable(&file_path, &error));
-            found.skipped.push(SkippedSkill { path });
-            return;
-        }
-        other => {
-            let what = match other {
-                Resolution::Directory(_) => "SKILL.md is a directory",
-                Resolution::Special(kind) => &format!("SKILL.md is {kind}"),
-                Resolution::Loop => "SKILL.md is a link that leads back to itself",
-                _ => "SKILL.md is a link to a file that does not exist",
-            };
-            loader.report(nothing_there(&file_path, what));
-            return;
-        }
-    };
+    let kind = entries
+        .iter()
+        .find(|entry| entry.name == SKILL_FILE)
+        .map(|entry| entry.kind);
+    let file =
+        match containment::resolve_entry(loader.root, directory, OsStr::new(SKILL_FILE), kind) {
+            Resolution::File(file) => file,
+            Resolution::Escape => {
+                loader.report(escape(
+                    &file_path,
+                    "SKILL.md is a link that leads out of the package",
+                ));
+                found.skipped.push(SkippedSkill { path });
+                return;
+            }
+            Resolution::Unreadable(error) => {
+                loader.report(unreadable(&file_path, &error));
+                found.skipped.push(SkippedSkill { path });
+                return;
+            }
+            other => {
+                let what = match other {
+                    Resolution::Directory(_) => "SKILL.md is a directory",
+                    Resolution::Special(kind) => &format!("SKILL.md is {kind}"),
+                    Resolution::Loop => "SKILL.md is a link that leads back to itself",
+                    _ => "SKILL.md is a link to a file that does not exist",
+                };
+                loader.report(nothing_there(&file_path, what));
+                return;
+            }
+        };
     let skill =
         read(loader, &file, &file_path).and_then(|bytes| judge(loader, &file_path, bytes, name));
     match skill {
