@@ -20,6 +20,8 @@ fn main() -> io::Result<()> {
         command.args(args);
         command
     };
+    let mut named = Command::new(apkit());
+    named.arg("validate").args((0..500).map(|number| tree.path().join(format!("package-{number}"))));
     let root = tree.path().to_string_lossy().into_owned();
     let one = tree.path().join("package-0").to_string_lossy().into_owned();
     let holder = tempfile::tempdir()?;
@@ -29,6 +31,7 @@ fn main() -> io::Result<()> {
         "500 packages, 1 500 skills, 1 000 servers",
         15,
         &mut [
+            ("apkit validate PATH… (500 named)", named),
             ("apkit validate --recursive", command(&apkit(), &["validate", "--recursive", &root])),
             ("apkit validate --recursive --format json", command(&apkit(), &["validate", "--recursive", "--format", "json", &root])),
             ("agent-plugins 0.1.1: load, no report", command(&loader, &[&root])),
