@@ -1,9 +1,10 @@
 //! JSON against `serde_json`.
 
-use apkit::document::{Document, Node, ParseErrorKind, Text, Value, json};
+use apkit::document::{ParseErrorKind, Text, json};
 use proptest::prelude::*;
 
-use super::{apply, check_error, check_tree, config, edits, walk};
+use super::promises::{judge_json, walk};
+use super::{apply, config, edits};
 
 /// JSON texts with everything the grammar allows: white space, escapes (lone
 /// surrogates among them), numbers of any size, repeated keys.
@@ -49,66 +50,29 @@ fn strings() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..6).prop_map(|pieces| format!("\"{}\"", pieces.concat()))
 }
 
-/// What `serde_json` makes of the tree's values; `None` if it could not hold
-/// them (a lone surrogate, a number beyond its range).
-fn to_serde(node: &Node) -> Option<serde_json::Value> {
-    let string = |text: &Text| text.as_str().map(str::to_owned);
-    Some(match node.value() {
-        Value::Null => serde_json::Value::Null,
-        Value::Bool(value) => (*value).into(),
-        Value::Number(text) => serde_json::from_str(text).ok()?,
-        Value::String(text) => string(text)?.into(),
-        Value::Array(items) => items.iter().map(to_serde).collect::<Option<_>>()?,
-        Value::Object(object) => {
-            let member = |m: &apkit::document::Member| Some((string(&m.key)?, to_serde(&m.value)?));
-            // A shadowed value must be readable as well.
-            let members: Option<Vec<_>> = object.members.iter().map(member).collect();
-            members?.into_iter().collect()
-        }
-        Value::Alias(_) => return None,
-    })
-}
-
-/// Reads `bytes` with both readers and compares.
-fn compare(bytes: &[u8]) -> Option<Document> {
-    let theirs = serde_json::from_slice::<serde_json::Value>(bytes);
-    match json::parse(bytes, json::LIMITS) {
-        Ok(document) => {
-            check_tree(bytes, &document);
-            assert_eq!(to_serde(&document.root), theirs.ok());
-            Some(document)
-        }
-        Err(error) => {
-            check_error(bytes, &error);
-            assert_eq!(theirs.ok(), None, "{error:?}");
-            None
-        }
-    }
-}
-
 proptest! {
     #![proptest_config(config())]
 
     #[test]
     fn legal_texts_mean_what_they_mean_to_serde_json(text in texts()) {
-        prop_assert!(compare(text.as_bytes()).is_some());
+        prop_assert!(judge_json(text.as_bytes()).is_some());
     }
 
     #[test]
     fn changed_texts_are_judged_as_serde_json_judges_them(text in texts(), edits in edits()) {
-        compare(&apply(&edits, &text));
+        judge_json(&apply(&edits, &text));
     }
 
     #[test]
     fn every_beginning_of_a_text_is_judged(text in texts()) {
         for end in 0..text.len() {
-            compare(&text.as_bytes()[..end]);
+            judge_json(&text.as_bytes()[..end]);
         }
     }
 
     #[test]
     fn any_bytes_are_judged(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
-        compare(&bytes);
+        judge_json(&bytes);
     }
 
     #[test]

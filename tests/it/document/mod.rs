@@ -2,10 +2,9 @@
 
 mod frontmatter;
 mod json;
+mod promises;
 mod yaml;
 
-use apkit::diagnostic::Span;
-use apkit::document::{Document, Node, ParseError, Value};
 use proptest::prelude::*;
 
 /// A quarter of the usual number of cases, to stay quick; `PROPTEST_CASES` asks
@@ -16,68 +15,6 @@ fn config() -> ProptestConfig {
         cases: usual.cases / 4,
         failure_persistence: None,
         ..usual
-    }
-}
-
-/// What every error promises: a place within the text, on whole characters if
-/// the text has any, and one line to read.
-fn check_error(bytes: &[u8], error: &ParseError) {
-    assert_span(bytes, error.span);
-    assert!(!error.message.is_empty());
-    assert!(!error.message.contains(['\n', '\r']), "{error:?}");
-}
-
-fn assert_span(bytes: &[u8], span: Span) {
-    assert!(
-        span.start <= span.end && span.end <= bytes.len(),
-        "{span:?}"
-    );
-    if let Ok(text) = str::from_utf8(bytes) {
-        assert!(text.get(span.start..span.end).is_some(), "{span:?}");
-    }
-}
-
-/// What every tree promises: spans nest, keys stand before their values, a key
-/// is shadowed exactly if it comes again, and every repetition is listed.
-fn check_tree(bytes: &[u8], document: &Document) {
-    let mut repeated = 0;
-    walk(&document.root, &mut |node| {
-        assert_span(bytes, node.span);
-        let within = |span: Span| {
-            assert!(node.span.start <= span.start && span.end <= node.span.end);
-        };
-        match &node.kind {
-            Value::Array(items) => items.iter().for_each(|item| within(item.span)),
-            Value::Object(object) => {
-                for (index, member) in object.members.iter().enumerate() {
-                    within(member.key_span);
-                    within(member.value.span);
-                    assert!(member.key_span.end <= member.value.span.start);
-                    let rest = object.members.get(index + 1..).unwrap_or_default();
-                    let again = rest.iter().any(|later| later.key == member.key);
-                    assert_eq!(member.shadowed, again, "{:?}", member.key);
-                    repeated += usize::from(again);
-                }
-            }
-            _ => {}
-        }
-    });
-    assert_eq!(document.duplicates.len(), repeated);
-    for duplicate in &document.duplicates {
-        assert!(duplicate.first.end <= duplicate.again.start);
-    }
-}
-
-/// Every node that stands in the text itself.
-fn walk<'n>(node: &'n Node, visit: &mut impl FnMut(&'n Node)) {
-    visit(node);
-    match &node.kind {
-        Value::Array(items) => items.iter().for_each(|item| walk(item, visit)),
-        Value::Object(object) => object
-            .members
-            .iter()
-            .for_each(|member| walk(&member.value, visit)),
-        _ => {}
     }
 }
 

@@ -5,7 +5,8 @@ use apkit::diagnostic::Span;
 use apkit::document::{Document, Node, ParseError, Text, Value, yaml};
 use proptest::prelude::*;
 
-use super::{apply, check_error, check_tree, config, edits, walk};
+use super::promises::{judge_yaml, walk};
+use super::{apply, config, edits};
 
 /// A value and how it is to be written.
 #[derive(Debug, Clone)]
@@ -200,8 +201,7 @@ proptest! {
     #[test]
     fn legal_texts_mean_what_they_mean_to_yaml_serde(model in models()) {
         let text = model.document();
-        let document = parse(&text).unwrap_or_else(|error| panic!("{text:?}: {error:?}"));
-        check_tree(text.as_bytes(), &document);
+        let document = judge(&text).unwrap_or_else(|| panic!("{:?}", parse(&text)));
         let theirs: serde_yaml::Value = serde_yaml::from_str(&text).expect("their YAML");
         prop_assert_eq!(to_serde(&document.root), theirs, "{}", text);
     }
@@ -273,16 +273,7 @@ fn alone(text: &str, span: Span) -> Node {
 }
 
 fn judge(text: &str) -> Option<Document> {
-    match parse(text) {
-        Ok(document) => {
-            check_tree(text.as_bytes(), &document);
-            Some(document)
-        }
-        Err(error) => {
-            check_error(text.as_bytes(), &error);
-            None
-        }
-    }
+    judge_yaml(text, Span::new(0, text.len()))
 }
 
 /// Whether both readers agree about what is in the text, if both read it. They
