@@ -173,7 +173,8 @@ impl<'t> Iterator for Lines<'t> {
 
     fn next(&mut self) -> Option<Line<'t>> {
         let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
-        let length = rest.find(['\n', '\r']).unwrap_or(rest.len());
+        let ends = |byte| matches!(byte, b'\n' | b'\r');
+        let length = rest.bytes().position(ends).unwrap_or(rest.len());
         let (text, ending) = rest.split_at_checked(length)?;
         let start = self.at;
         let width = match ending.as_bytes() {

@@ -211,19 +211,26 @@ impl Loader<'_> {
         self.count(1, span)?;
         let kind = schema::scalar(value, style, tag)
             .ok_or_else(|| mistake::tag(tag, "this scalar", span))?;
-        if self.expects_key() {
-            let key = Key {
-                text: Text::new(value),
-                span,
-                is_string: matches!(kind, Value::String(_)),
-            };
-            self.set_key(key);
-            // An alias may still refer to it.
-            self.finish(Node { span, kind }, anchor, nodes_before, 0);
-        } else {
-            let node = self.finish(Node { span, kind }, anchor, nodes_before, 0);
+        let expects_key = self.expects_key();
+        let node = Node { span, kind };
+        if !expects_key {
+            let node = self.finish(node, anchor, nodes_before, 0);
             self.put(node, 0);
+            return Ok(());
         }
+        if anchor != 0 {
+            // An alias may still refer to it.
+            self.finish(node.clone(), anchor, nodes_before, 0);
+        }
+        let (text, is_string) = match node.kind {
+            Value::String(text) => (text, true),
+            _ => (Text::new(value), false),
+        };
+        self.set_key(Key {
+            text,
+            span,
+            is_string,
+        });
         Ok(())
     }
 

@@ -302,11 +302,14 @@ fn string_length(rest: &str) -> usize {
     rest.len()
 }
 
-/// The letters, digits and underscores at `at`.
-pub(super) fn word(text: &str, at: usize) -> &str {
-    run(text, at, |byte| {
-        byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$'
-    })
+/// The word at `at`, empty if there is none.
+fn word(text: &str, at: usize) -> &str {
+    run(text, at, is_word)
+}
+
+/// Whether a byte belongs to what people take for a word or a number.
+pub(super) const fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$'
 }
 
 /// The ASCII bytes at `at` that `belongs` accepts.

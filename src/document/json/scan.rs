@@ -24,10 +24,10 @@ impl<'t> Parser<'t> {
 
     /// Steps over `word` if it comes next and ends there.
     pub(super) fn skip_word(&mut self, word: &str) -> bool {
-        let found = mistake::word(self.text, self.at) == word;
-        if found {
-            self.at += word.len();
-        }
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let ends = |rest: &[u8]| !rest.first().is_some_and(|&byte| mistake::is_word(byte));
+        let found = rest.strip_prefix(word.as_bytes()).is_some_and(ends);
+        self.at += if found { word.len() } else { 0 };
         found
     }
 
@@ -43,7 +43,9 @@ impl<'t> Parser<'t> {
         let start = self.at;
         let integer = self.skip_number();
         // `01`, `0x1F`, `1_000` and `1.2.3` go on behind a legal number.
-        let goes_on = !mistake::word(self.text, self.at).is_empty() || self.peek() == Some(b'.');
+        let goes_on = self
+            .peek()
+            .is_some_and(|byte| byte == b'.' || mistake::is_word(byte));
         if !integer || goes_on {
             return Err(mistake::number(self.text, start));
         }

@@ -8,6 +8,11 @@ use crate::document::{Limits, ParseError};
 
 /// The first character that YAML does not allow to stand for itself.
 pub(super) fn unprintable(yaml: &str, base: usize) -> Option<ParseError> {
+    // Nearly every text is printable ASCII: one quick look settles it.
+    let usual = |byte| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
+    if yaml.bytes().all(usual) {
+        return None;
+    }
     let (at, found) = yaml.char_indices().find(|&(_, found)| {
         let allowed = matches!(found, '\t' | '\n' | '\r' | '\u{85}');
         !allowed && (found.is_control() || matches!(found, '\u{FFFE}' | '\u{FFFF}'))
@@ -116,13 +121,13 @@ pub(super) fn explain(error: &ScanError, context: &Context<'_>) -> ParseError {
             }
             .to_owned(),
         ),
-        ErrorKind::UnexpectedCharacter { character: found } => (
-            place.character(),
-            format!(
-                "a plain value cannot start with {}: quote the value",
-                character(*found)
-            ),
-        ),
+        ErrorKind::UnexpectedCharacter { .. } => cannot_start(&place),
+        // The parser speaks of an end that is not there.
+        ErrorKind::UnexpectedEofBlockMapping | ErrorKind::UnexpectedEofBlockSequence
+            if place.rest().starts_with(',') =>
+        {
+            cannot_start(&place)
+        }
         ErrorKind::UnknownAnchor => {
             let alias = place.token();
             let shown = clip(text.get(alias.start..alias.end).unwrap_or_default());
@@ -142,6 +147,10 @@ pub(super) fn explain(error: &ScanError, context: &Context<'_>) -> ParseError {
         ErrorKind::UnclosedQuotedScalar => (
             place.line_from_here(),
             "the quoted value is never closed".to_owned(),
+        ),
+        ErrorKind::MisplacedFlowCollectionEnd => (
+            place.character(),
+            "this bracket closes nothing: quote the whole value".to_owned(),
         ),
         ErrorKind::UnclosedFlowCollection { .. } => unclosed(place),
         // A bracket of an earlier line is still open: that is where to look.
@@ -185,6 +194,13 @@ pub(super) fn explain(error: &ScanError, context: &Context<'_>) -> ParseError {
         other => (place.character(), other.to_string()),
     };
     ParseError::syntax(span, message)
+}
+
+fn cannot_start(place: &Place<'_>) -> (Span, String) {
+    let found = place.rest().chars().next().map(character);
+    let found = found.unwrap_or_default();
+    let message = format!("a plain value cannot start with {found}: quote the value");
+    (place.character(), message)
 }
 
 fn unclosed(bracket: Place<'_>) -> (Span, String) {

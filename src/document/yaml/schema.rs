@@ -6,19 +6,19 @@ use crate::document::{Text, Value};
 
 /// The value of a scalar; `None` if its tag does not fit.
 pub(super) fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Option<Value> {
-    let string = Value::String(Text::new(text));
+    let string = || Value::String(Text::new(text));
     let Some(tag) = tag else {
         return Some(match style {
-            ScalarStyle::Plain => plain(text).unwrap_or(string),
-            _ => string,
+            ScalarStyle::Plain => plain(text).unwrap_or_else(string),
+            _ => string(),
         });
     };
     let Some(core) = tag.core_suffix() else {
-        return Some(string);
+        return Some(string());
     };
     let value = plain(text);
     match core {
-        "str" => Some(string),
+        "str" => Some(string()),
         "null" => value.filter(|value| matches!(value, Value::Null)),
         "bool" => value.filter(|value| matches!(value, Value::Bool(_))),
         "int" => value.filter(|_| is_integer(text)),
