@@ -7,10 +7,13 @@
 //! | module | what lives there |
 //! | --- | --- |
 //! | [`render`] | the report formats: a report in, bytes out |
+//! | [`host`] | thin adapters, one per host of the memory plugin: payloads in, transcripts as turns, answers out |
+//! | [`everos`] | the memory plugin, host-neutral: recall, capture, seal |
 //! | [`package`] | a directory → [`package::Package`]: what a client loads, and every finding |
 //! | [`spec`] | the pure rule book: versions, names, schemas, and [`spec::codes`], where each diagnostic code is declared once |
 //! | [`document`] | one spanned tree for JSON and YAML frontmatter |
 //! | [`diagnostic`] | findings, severities, effects, places in a text |
+//! | [`sys`] | what differs between operating systems |
 //!
 //! A diagnostic code leads to its rule: `family::name` is declared in
 //! `src/spec/codes/family.rs` and checked in `src/package/family.rs` (or the
@@ -18,6 +21,9 @@
 
 pub mod diagnostic;
 pub mod document;
+pub mod everos;
+pub mod host;
 pub mod package;
 pub mod render;
 pub mod spec;
+pub mod sys;

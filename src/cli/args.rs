@@ -56,10 +56,24 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Print a JSON Schema
     Schema(Schema),
+    /// Look at the EverOS memory of Claude Code
+    Everos(super::everos::Everos),
+    /// Run a hook of the memory plugin, for a host
+    ///
+    /// Reads the event's payload on standard input, writes one JSON object or
+    /// nothing, and always ends with exit status 0.
+    Hook(Hook),
     /// Print a completion script for a shell
     Completions(Completions),
     /// Print the manual page
     Man(Man),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Hook {
+    /// session-start, user-prompt-submit, stop, session-end or pre-compact
+    #[arg(value_name = "EVENT")]
+    pub(crate) event: std::ffi::OsString,
 }
 
 const VALIDATE_EXAMPLES: &str = "\

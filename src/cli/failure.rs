@@ -68,6 +68,14 @@ pub(crate) enum Failure {
     )]
     ReportHasNoSpec,
 
+    /// `everos search` was given nothing to search for.
+    #[error("search: the query is empty")]
+    EmptyQuery,
+
+    /// `everos search` got no answer.
+    #[error("search EverOS at {url}: {}", reasons.join("; "))]
+    Search { url: String, reasons: Vec<String> },
+
     /// `man` does not know the command.
     #[error("print the manual of `{}`: there is no such command", visible(.0))]
     UnknownCommand(String),

@@ -2,9 +2,11 @@
 //! decides about exit codes. One file for each command.
 
 mod args;
+mod everos;
 mod exit;
 mod explain;
 mod failure;
+mod hook;
 mod inspect;
 mod output;
 mod schema;
@@ -23,7 +25,14 @@ use exit::Exit;
 
 /// Runs the program with these arguments, the first of which is its name.
 pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
+    let mut arguments = arguments.into_iter();
+    let program = arguments.next();
+    let mut arguments = arguments.peekable();
+    // A hook runs before every prompt: nothing is set up that it does not need.
+    if arguments.next_if(|first| first == "hook").is_some() {
+        return hook::run(&arguments.next().unwrap_or_default());
+    }
+    let cli = match Cli::try_parse_from(program.into_iter().chain(arguments)) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and the version go to standard output and are no failure.
@@ -41,6 +50,8 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Inspect(arguments) => inspect::run(arguments, cli.color),
         Command::Explain(arguments) => explain::run(arguments, cli.color),
         Command::Schema(arguments) => schema::run(arguments),
+        Command::Everos(arguments) => everos::run(arguments),
+        Command::Hook(arguments) => return hook::run(&arguments.event),
         Command::Completions(arguments) => shell::completions(arguments),
         Command::Man(arguments) => shell::man(arguments),
     };

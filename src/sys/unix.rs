@@ -1,0 +1,152 @@
+//! Unix: locks, detached processes, the user's name.
+
+use std::ffi::CStr;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+/// A lock that is held until it is dropped or the process ends, however it ends.
+#[derive(Debug)]
+pub struct Lock(#[expect(dead_code, reason = "closing the file releases the lock")] File);
+
+/// Takes the lock that the file `path` stands for, creating the file if need
+/// be. `None` if somebody else holds it.
+///
+/// # Errors
+///
+/// Fails when the file cannot be created or opened.
+pub fn try_lock(path: &Path) -> io::Result<Option<Lock>> {
+    loop {
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(path)?;
+        // `File::try_lock` exists only since Rust 1.89.
+        #[expect(
+            unsafe_code,
+            reason = "flock on a descriptor that is open; it reads no memory"
+        )]
+        let taken = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0;
+        if !taken {
+            let error = io::Error::last_os_error();
+            return match error.kind() {
+                io::ErrorKind::WouldBlock => Ok(None),
+                io::ErrorKind::Interrupted => continue,
+                _ => Err(error),
+            };
+        }
+        // Whoever tidies up may have removed the file in between; a lock on a
+        // file without a name would protect nothing.
+        let held = file.metadata()?;
+        match std::fs::metadata(path) {
+            Ok(named) if (named.dev(), named.ino()) == (held.dev(), held.ino()) => {
+                return Ok(Some(Lock(file)));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Creates a directory that only the user can look into, with its parents.
+///
+/// # Errors
+///
+/// Fails as `mkdir` does.
+pub fn create_private_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Makes files that `options` creates readable for the user only.
+pub fn keep_private(options: &mut OpenOptions) -> &mut OpenOptions {
+    options.mode(0o600)
+}
+
+/// Prepares `command` to outlive this process and its terminal: a session of its
+/// own, and nothing inherited but what the command names.
+pub fn detach(command: &mut Command) {
+    close_on_exec();
+    #[expect(
+        unsafe_code,
+        reason = "setsid is async-signal-safe and touches no memory"
+    )]
+    unsafe {
+        command.pre_exec(|| {
+            if libc::setsid() == -1 {
+                Err(io::Error::last_os_error())
+            } else {
+                Ok(())
+            }
+        });
+    }
+}
+
+/// Marks every descriptor but the standard three as not to be inherited. Ours
+/// are; those the parent process left open may not be, and a pipe that lives on
+/// in the child would keep the host waiting.
+fn close_on_exec() {
+    let list = if cfg!(target_os = "linux") {
+        "/proc/self/fd"
+    } else {
+        "/dev/fd"
+    };
+    let Ok(entries) = std::fs::read_dir(list) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let descriptor = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse::<i32>().ok());
+        if let Some(descriptor) = descriptor.filter(|descriptor| *descriptor > 2) {
+            #[expect(
+                unsafe_code,
+                reason = "sets a flag; a descriptor closed meanwhile gives an error and no more"
+            )]
+            unsafe {
+                libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC);
+            }
+        }
+    }
+}
+
+/// Whether a process with this id exists.
+pub fn is_running(id: u32) -> bool {
+    let Ok(id) = libc::pid_t::try_from(id) else {
+        return false;
+    };
+    #[expect(unsafe_code, reason = "signal 0 only asks")]
+    let asked = unsafe { libc::kill(id, 0) };
+    id > 0 && (asked == 0 || io::Error::last_os_error().kind() == io::ErrorKind::PermissionDenied)
+}
+
+/// The name of the user this process runs as.
+pub fn user_name() -> Option<String> {
+    let mut buffer = vec![0_u8; 16 * 1024];
+    #[expect(
+        unsafe_code,
+        reason = "getpwuid_r fills the given record and buffer, whose length it is told"
+    )]
+    unsafe {
+        let mut record: libc::passwd = std::mem::zeroed();
+        let mut found = std::ptr::null_mut();
+        let status = libc::getpwuid_r(
+            libc::geteuid(),
+            &raw mut record,
+            buffer.as_mut_ptr().cast(),
+            buffer.len(),
+            &raw mut found,
+        );
+        if status != 0 || found.is_null() || record.pw_name.is_null() {
+            return None;
+        }
+        // The name lies in the buffer, which is still alive.
+        let name = CStr::from_ptr(record.pw_name).to_str().ok()?;
+        (!name.is_empty()).then(|| name.to_owned())
+    }
+}

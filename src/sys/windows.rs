@@ -1,0 +1,101 @@
+//! Windows: locks, detached processes, the user's name.
+
+use std::ffi::c_void;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::windows::fs::OpenOptionsExt;
+use std::os::windows::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+const ERROR_SHARING_VIOLATION: i32 = 32;
+const DETACHED_PROCESS: u32 = 0x0000_0008;
+const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
+const HANDLE_FLAG_INHERIT: u32 = 1;
+const STD_HANDLES: [u32; 3] = [-10_i32 as u32, -11_i32 as u32, -12_i32 as u32];
+const PROCESS_QUERY_LIMITED_INFORMATION: u32 = 0x1000;
+const STILL_ACTIVE: u32 = 259;
+
+#[expect(
+    unsafe_code,
+    reason = "functions of kernel32, which every program is linked with"
+)]
+unsafe extern "system" {
+    fn GetStdHandle(which: u32) -> *mut c_void;
+    fn SetHandleInformation(handle: *mut c_void, mask: u32, flags: u32) -> i32;
+    fn OpenProcess(access: u32, inherit: i32, id: u32) -> *mut c_void;
+    fn GetExitCodeProcess(handle: *mut c_void, code: *mut u32) -> i32;
+    fn CloseHandle(handle: *mut c_void) -> i32;
+}
+
+/// A lock that is held until it is dropped or the process ends, however it ends.
+#[derive(Debug)]
+pub struct Lock(#[expect(dead_code, reason = "closing the file releases the lock")] File);
+
+/// Takes the lock that the file `path` stands for, creating the file if need
+/// be. `None` if somebody else holds it.
+///
+/// # Errors
+///
+/// Fails when the file cannot be created or opened.
+pub fn try_lock(path: &Path) -> io::Result<Option<Lock>> {
+    // A file opened without sharing cannot be opened a second time.
+    match OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .share_mode(0)
+        .open(path)
+    {
+        Ok(file) => Ok(Some(Lock(file))),
+        Err(error) if error.raw_os_error() == Some(ERROR_SHARING_VIOLATION) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Creates a directory with its parents. Directories below the user's profile
+/// are the user's alone.
+///
+/// # Errors
+///
+/// Fails as `CreateDirectory` does.
+pub fn create_private_dir(path: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(path)
+}
+
+/// Files below the user's profile are the user's alone.
+pub fn keep_private(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
+/// Prepares `command` to outlive this process and its console, with nothing
+/// inherited but what the command names.
+pub fn detach(command: &mut Command) {
+    for which in STD_HANDLES {
+        #[expect(unsafe_code, reason = "changes a flag of our own standard handle")]
+        unsafe {
+            SetHandleInformation(GetStdHandle(which), HANDLE_FLAG_INHERIT, 0);
+        }
+    }
+    command.creation_flags(DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP);
+}
+
+/// Whether a process with this id exists.
+pub fn is_running(id: u32) -> bool {
+    #[expect(unsafe_code, reason = "the handle is checked, used and closed here")]
+    unsafe {
+        let handle = OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, 0, id);
+        if handle.is_null() {
+            return false;
+        }
+        let mut code = 0;
+        let asked = GetExitCodeProcess(handle, &raw mut code);
+        CloseHandle(handle);
+        asked != 0 && code == STILL_ACTIVE
+    }
+}
+
+/// Windows always sets `USERNAME`, which is asked before this.
+pub fn user_name() -> Option<String> {
+    None
+}
