@@ -17,6 +17,12 @@ impl Deadline {
         Self(self.0.min(Instant::now() + limit))
     }
 
+    /// Somewhat before this deadline: what is started then leaves two fifths of
+    /// the time that is left now.
+    pub fn earlier(self) -> Self {
+        self.within(self.left().unwrap_or_default() * 3 / 5)
+    }
+
     /// The time left; nothing once it has passed.
     pub fn left(self) -> Option<Duration> {
         self.0

@@ -18,6 +18,8 @@ const MAX_DEPTH: usize = 128;
 /// How many bytes one parsed value may take in memory, roughly. What comes
 /// after is left out.
 const ROOM: usize = 4 * 1024 * 1024;
+/// How much of a string is looked at in one step.
+const WINDOW: usize = 1024;
 /// What a node costs besides its text.
 const NODE_BYTES: usize = 48;
 
@@ -411,25 +413,15 @@ impl<R: BufRead> Reader<'_, R> {
             if buffer.is_empty() {
                 return Err(ReadError::Syntax);
             }
-            // The library's byte search is fast in every build profile.
-            let quote = find(buffer, b'"').unwrap_or(buffer.len());
-            let plain = buffer.get(..quote).unwrap_or(buffer);
-            let plain = plain
-                .get(..find(plain, b'\\').unwrap_or(plain.len()))
-                .unwrap_or(plain);
-            let length = plain.len();
-            let stop = buffer.get(length).copied();
-            if let Some(held) = &mut held {
-                held.push(plain);
-            }
-            self.source.consume(length);
+            // In windows: the search for a quote far away would cost more than
+            // it brings. The library's byte search is fast in every build.
+            let window = buffer.get(..WINDOW).unwrap_or(buffer);
+            let (used, stop) = scan_string(window, held.as_deref_mut());
+            self.source.consume(used);
             match stop {
-                None => {}
-                Some(b'"') => {
-                    self.source.consume(1);
-                    return Ok(());
-                }
-                Some(_) => {
+                Stop::Window => {}
+                Stop::Quote => return Ok(()),
+                Stop::Escape => {
                     self.source.consume(1);
                     self.escape(held.as_deref_mut())?;
                 }
@@ -441,16 +433,10 @@ impl<R: BufRead> Reader<'_, R> {
     fn escape(&mut self, held: Option<&mut Held>) -> Read<()> {
         let byte = self.next()?;
         let Some(held) = held else { return Ok(()) };
-        let plain = match byte {
-            b'n' => '\n',
-            b't' => '\t',
-            b'r' => '\r',
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'u' => return self.unicode_escape(held),
-            other => char::from(other),
-        };
-        held.push_char(plain);
+        if byte == b'u' {
+            return self.unicode_escape(held);
+        }
+        held.push_char(simple_escape(byte));
         Ok(())
     }
 
@@ -491,6 +477,67 @@ impl<R: BufRead> Reader<'_, R> {
             value = value * 16 + digit;
         }
         Ok(value)
+    }
+}
+
+/// Where a look at a window of a string ended.
+enum Stop {
+    /// At the window's end.
+    Window,
+    /// After the closing quote.
+    Quote,
+    /// Before a backslash whose escape needs more than the window, or more than
+    /// one character.
+    Escape,
+}
+
+/// Takes what it can of a string from `window`; how many bytes that are.
+fn scan_string(window: &[u8], mut held: Option<&mut Held>) -> (usize, Stop) {
+    let from = |at: usize| window.get(at..).unwrap_or_default();
+    let quote_from = |at: usize| find(from(at), b'"').map_or(window.len(), |found| at + found);
+    let mut quote = quote_from(0);
+    let mut at = 0;
+    loop {
+        let plain = window.get(at..quote).unwrap_or_default();
+        let escape = find(plain, b'\\');
+        if let Some(held) = &mut held {
+            held.push(
+                plain
+                    .get(..escape.unwrap_or(plain.len()))
+                    .unwrap_or_default(),
+            );
+        }
+        let Some(escape) = escape.map(|escape| at + escape) else {
+            return if quote < window.len() {
+                (quote + 1, Stop::Quote)
+            } else {
+                (quote, Stop::Window)
+            };
+        };
+        match window.get(escape + 1) {
+            None | Some(b'u') => return (escape, Stop::Escape),
+            Some(byte) => {
+                if let Some(held) = &mut held {
+                    held.push_char(simple_escape(*byte));
+                }
+                at = escape + 2;
+                if quote < at {
+                    quote = quote_from(at);
+                }
+            }
+        }
+    }
+}
+
+/// What a backslash and `byte` stand for.
+fn simple_escape(byte: u8) -> char {
+    match byte {
+        b'n' => '\n',
+        b't' => '\t',
+        b'r' => '\r',
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        other => char::from(other),
     }
 }
 
@@ -562,7 +609,7 @@ impl Held {
             };
             border = self.head.split_off(whole);
         }
-        let head = lossy(self.head);
+        let mut head = lossy(self.head);
         if border.is_empty() && self.tail.is_empty() {
             return Text { head, tail: None };
         }
@@ -574,6 +621,10 @@ impl Held {
             skipped += usize::from(!border.is_empty());
         }
         let surplus = self.tail.len().saturating_sub(TAIL_BYTES);
+        if skipped == 0 && surplus == 0 {
+            head.push_str(&lossy(self.tail));
+            return Text { head, tail: None };
+        }
         let mut start = surplus;
         while self
             .tail

@@ -9,8 +9,8 @@ pub const HEAD_BYTES: usize = 64 * 1024;
 /// How much of its end is kept, in bytes.
 pub const TAIL_BYTES: usize = 32 * 1024;
 
-/// A string value of any size, of which at most [`HEAD_BYTES`] + [`TAIL_BYTES`]
-/// are held.
+/// A string value of any size, of which about [`HEAD_BYTES`] + [`TAIL_BYTES`]
+/// are held at most.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Text {
     /// The whole value, or its start when there is a [`Tail`].

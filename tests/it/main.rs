@@ -5,6 +5,14 @@
 mod cli;
 mod conformance;
 mod document;
+mod everos_cli;
+mod fake_everos;
+mod hook_capture;
+mod hook_faults;
+mod hook_recall;
+mod hook_seal;
+mod hook_start;
+mod hook_support;
 mod layers;
 mod render;
 mod sarif;

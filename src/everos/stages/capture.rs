@@ -187,7 +187,8 @@ fn note_down(
                 Some(scan) => scan,
                 None => scan.insert(start(context, state, turn, transcript, deadline)?),
             };
-            scan.advance(transcript, deadline)?;
+            // Whatever was found in time is taken; the rest is for the next hook.
+            scan.advance(transcript, deadline.earlier())?;
         }
         let finished = scan
             .as_ref()

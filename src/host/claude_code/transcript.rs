@@ -48,6 +48,11 @@ const FIELDS: Fields = Fields::Only {
     ],
     whole: &["input"],
 };
+/// The members that tell a line's turn.
+const TURN_FIELDS: Fields = Fields::Only {
+    some: &["type", "promptId", "isSidechain"],
+    whole: &[],
+};
 /// The model's name on lines the host wrote in its place.
 const SYNTHETIC: &str = "<synthetic>";
 
@@ -61,9 +66,9 @@ impl File {
 
     /// The entry of the line at the present position; `None` at the end and for
     /// a line that is not finished yet.
-    fn entry(&mut self) -> io::Result<Option<Entry>> {
+    fn entry(&mut self, fields: Fields) -> io::Result<Option<Entry>> {
         let start = self.0.position();
-        let json = match Json::read(&mut self.0.line(), FIELDS) {
+        let json = match Json::read(&mut self.0.line(), fields) {
             Ok(json) => Some(json),
             Err(ReadError::Syntax) => None,
             Err(ReadError::Io(error)) => return Err(error),
@@ -95,7 +100,7 @@ impl Transcript for File {
     ) -> io::Result<u64> {
         self.0.seek(from, to)?;
         let mut passed = from;
-        while let Some(entry) = self.entry()? {
+        while let Some(entry) = self.entry(FIELDS)? {
             passed = entry.end;
             if !visit(entry) {
                 break;
@@ -114,7 +119,7 @@ impl Transcript for File {
                 break;
             }
             self.0.seek(start, size)?;
-            let Some(named) = self.entry()?.and_then(|entry| entry.turn) else {
+            let Some(named) = self.entry(TURN_FIELDS)?.and_then(|entry| entry.turn) else {
                 continue;
             };
             match &wanted {

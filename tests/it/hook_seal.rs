@@ -1,0 +1,268 @@
+//! `apkit hook session-end`, `pre-compact` and the sweep of `session-start`.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::fake_everos::{ADD, FLUSH, FakeEveros, Reply, healthy};
+use crate::hook_support::*;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+#[test]
+fn a_session_is_sealed_at_its_end_and_at_a_compaction() {
+    for (event, case) in [
+        ("session-end", "SessionEnd.other"),
+        ("session-end", "SessionEnd.clear"),
+        ("pre-compact", "PreCompact.manual"),
+    ] {
+        let server = FakeEveros::start();
+        let place = Place::new(&server);
+        place.recorded(event, case).silent();
+        let session = fixture(&format!("hooks/{case}.json"))["session_id"].clone();
+        assert_eq!(
+            server.bodies(FLUSH),
+            [json!({"session_id": session, "app_id": "claude-code", "project_id": "project"})],
+            "{case}"
+        );
+    }
+}
+
+#[test]
+fn silence_counts_as_received_and_a_refusal_does_not() {
+    for (reply, sealed) in [
+        (Reply::Never, true),
+        (Reply::Json(500, json!({})), false),
+        (Reply::Raw(Vec::new()), false),
+    ] {
+        let server = FakeEveros::start();
+        let place = Place::new(&server);
+        let path = place.transcript(&[prompt("p1", 0, "one"), answer("r1", 1, &[text("a1")])]);
+        place.hook("stop", stop("p1", &path, "a1")).silent();
+        server.answer(move |_| reply.clone());
+        let run = place.hook(
+            "session-end",
+            json!({"session_id": "s1", "prompt_id": "p1", "transcript_path": path}),
+        );
+        assert!(run.silent().took < Duration::from_millis(1450), "{run:?}");
+        assert_eq!(server.bodies(FLUSH).len(), 1);
+        assert_eq!(
+            place.state("s1")["unsealed"].as_array().unwrap().is_empty(),
+            sealed
+        );
+    }
+}
+
+#[test]
+fn the_request_leaves_at_once() {
+    let server = FakeEveros::with(|_| Reply::Never);
+    let place = Place::new(&server);
+    let started = std::time::Instant::now();
+    place
+        .hook(
+            "session-end",
+            json!({"session_id": "s1", "transcript_path": place.path("none.jsonl")}),
+        )
+        .silent();
+    let sent = server.to(FLUSH)[0].at - started;
+    assert!(sent < Duration::from_millis(400), "{sent:?}");
+}
+
+#[test]
+fn an_abandoned_session_is_completed_and_sealed_in_its_own_project() {
+    let server = FakeEveros::start();
+    let place = Place::new(&server);
+    // Never captured: killed in its first turn.
+    let path = place.path("transcript.jsonl");
+    let first = json!({"session_id": "s1", "source": "startup", "transcript_path": path});
+    place.hook("session-start", first).silent();
+    fs::write(
+        &path,
+        jsonl(&[
+            prompt("p1", 0, "remember the five words"),
+            answer("r1", 1, &[text("noted")]),
+        ]),
+    )
+    .unwrap();
+    let other = place.path("other-repo");
+    fs::create_dir(&other).unwrap();
+    let start = |session: &str| {
+        place.hook("session-start", json!({"session_id": session, "source": "startup", "cwd": other, "transcript_path": place.path("none.jsonl")})).silent();
+    };
+    // Not yet: somebody may be sitting there.
+    start("s2");
+    assert!(server.bodies(FLUSH).is_empty());
+    place.grow_old(HOUR / 2 + Duration::from_secs(60));
+    start("s3");
+    let adds = server.bodies(ADD);
+    assert_eq!(adds.len(), 1);
+    assert_eq!(
+        (&adds[0]["session_id"], &adds[0]["project_id"]),
+        (&json!("s1"), &json!("project"))
+    );
+    assert_eq!(
+        server.bodies(FLUSH),
+        [json!({"session_id": "s1", "app_id": "claude-code", "project_id": "project"})]
+    );
+    // And only once.
+    place.grow_old(HOUR);
+    start("s4");
+    assert_eq!(server.bodies(FLUSH).len(), 1);
+}
+
+#[test]
+fn a_session_whose_transcript_is_written_to_is_alive() {
+    let server = FakeEveros::start();
+    let place = Place::new(&server);
+    let path = place.transcript(&[prompt("p1", 0, "one"), answer("r1", 1, &[text("a1")])]);
+    place.hook("stop", stop("p1", &path, "a1")).silent();
+    place.grow_old(HOUR);
+    fs::File::options()
+        .append(true)
+        .open(&path)
+        .unwrap()
+        .set_modified(std::time::SystemTime::now())
+        .unwrap();
+    place
+        .hook(
+            "session-start",
+            json!({"session_id": "s2", "source": "startup"}),
+        )
+        .silent();
+    assert!(server.bodies(FLUSH).is_empty());
+}
+
+#[test]
+fn abandoned_sessions_are_sealed_together_and_at_most_five() {
+    let server = FakeEveros::start();
+    let place = Place::new(&server);
+    for index in 0..7 {
+        let path = place.path(&format!("t{index}.jsonl"));
+        fs::write(
+            &path,
+            jsonl(&[prompt("p1", 0, "one"), answer("r1", 1, &[text("a1")])]),
+        )
+        .unwrap();
+        let mut payload = stop("p1", &path, "a1");
+        payload["session_id"] = json!(format!("s{index}"));
+        place.hook("stop", payload).silent();
+    }
+    place.grow_old(HOUR);
+    server.answer(|request| {
+        let delay = if request.path == FLUSH { 1000 } else { 0 };
+        Reply::After(Duration::from_millis(delay), Box::new(healthy(request)))
+    });
+    let run = place.hook(
+        "session-start",
+        json!({"session_id": "new", "source": "startup"}),
+    );
+    assert_eq!(server.bodies(FLUSH).len(), 5);
+    assert!(run.silent().took < Duration::from_secs(4), "{run:?}");
+    place.grow_old(HOUR);
+    place
+        .hook(
+            "session-start",
+            json!({"session_id": "new2", "source": "startup"}),
+        )
+        .silent();
+    assert_eq!(server.bodies(FLUSH).len(), 7);
+}
+
+#[test]
+fn a_sick_server_is_not_asked_over_and_over() {
+    let server = FakeEveros::with(|request| {
+        if request.path == ADD {
+            Reply::Json(500, json!({}))
+        } else {
+            healthy(request)
+        }
+    });
+    let place = Place::new(&server);
+    for index in 0..3 {
+        let path = place.path(&format!("t{index}.jsonl"));
+        fs::write(
+            &path,
+            jsonl(&[prompt("p1", 0, "one"), answer("r1", 1, &[text("a1")])]),
+        )
+        .unwrap();
+        let mut payload = stop("p1", &path, "a1");
+        payload["session_id"] = json!(format!("s{index}"));
+        place.hook("stop", payload).silent();
+    }
+    place.grow_old(HOUR);
+    server.forget();
+    place
+        .hook(
+            "session-start",
+            json!({"session_id": "new", "source": "startup"}),
+        )
+        .silent();
+    assert_eq!(server.bodies(ADD).len(), 1);
+    assert!(server.bodies(FLUSH).is_empty());
+}
+
+#[test]
+fn what_is_older_than_a_month_is_forgotten() {
+    let server = FakeEveros::start();
+    let place = Place::new(&server);
+    let path = place.transcript(&[prompt("p1", 0, "one"), answer("r1", 1, &[text("a1")])]);
+    place.hook("stop", stop("p1", &path, "a1")).silent();
+    place
+        .hook(
+            "session-end",
+            json!({"session_id": "s1", "transcript_path": path}),
+        )
+        .silent();
+    fs::write(place.path("data/state/s9.1-1.tmp"), "half").unwrap();
+    place.grow_old(HOUR * 24 * 29);
+    place
+        .hook(
+            "session-start",
+            json!({"session_id": "new", "source": "startup"}),
+        )
+        .silent();
+    assert!(place.path("data/state/s1.json").exists());
+    assert!(!place.path("data/state/s9.1-1.tmp").exists());
+    place.grow_old(HOUR * 24 * 31);
+    place
+        .hook(
+            "session-start",
+            json!({"session_id": "new2", "source": "startup"}),
+        )
+        .silent();
+    assert!(!place.path("data/state/s1.json").exists());
+}
+
+#[test]
+fn a_session_that_changes_its_project_is_sealed_in_both() {
+    let server = FakeEveros::start();
+    let place = Place::new(&server);
+    let lines = [
+        prompt("p1", 0, "one"),
+        answer("r1", 1, &[text("a1")]),
+        prompt("p2", 2, "two"),
+        answer("r2", 3, &[text("a2")]),
+    ];
+    let path = place.transcript(&lines[..2]);
+    place.hook("stop", stop("p1", &path, "a1")).silent();
+    fs::write(&path, jsonl(&lines)).unwrap();
+    let other = place.path("other-repo");
+    fs::create_dir(&other).unwrap();
+    let mut payload = stop("p2", &path, "a2");
+    payload["cwd"] = json!(other);
+    place.hook("stop", payload).silent();
+    place
+        .hook(
+            "session-end",
+            json!({"session_id": "s1", "transcript_path": path, "cwd": other}),
+        )
+        .silent();
+    let mut projects: Vec<String> = server
+        .bodies(FLUSH)
+        .iter()
+        .map(|body| body["project_id"].as_str().unwrap().to_owned())
+        .collect();
+    projects.sort();
+    assert_eq!(projects, ["other-repo", "project"]);
+}
