@@ -127,7 +127,11 @@ fn show_status(place: &Place) -> Result<Exit, Failure> {
         true => write_json(out, &report),
         false => out.write_all(report.to_text().as_bytes()),
     })?;
-    Ok(if report.healthy { Exit::Clean } else { Exit::Findings })
+    Ok(if report.healthy {
+        Exit::Clean
+    } else {
+        Exit::Findings
+    })
 }
 
 fn show_search(arguments: &Search) -> Result<Exit, Failure> {
@@ -139,9 +143,19 @@ fn show_search(arguments: &Search) -> Result<Exit, Failure> {
         return Err(Failure::EmptyQuery);
     }
     let deadline = Deadline::after(context.config.recall_timeout.value);
-    let both = search::both(context.client(), &context.identity, query, true, false, deadline);
-    let failures: Vec<String> =
-        both.failures().iter().map(|(track, failure)| format!("{track} memory: {failure}")).collect();
+    let both = search::both(
+        context.client(),
+        &context.identity,
+        query,
+        true,
+        false,
+        deadline,
+    );
+    let failures: Vec<String> = both
+        .failures()
+        .iter()
+        .map(|(track, failure)| format!("{track} memory: {failure}"))
+        .collect();
     if arguments.place.json {
         let report = serde_json::json!({
             "schema_version": 1,
@@ -161,7 +175,10 @@ fn show_search(arguments: &Search) -> Result<Exit, Failure> {
     }
     if both.all_failed() {
         let url = context.config.base_url.value.to_string();
-        return Err(Failure::Search { url, reasons: failures });
+        return Err(Failure::Search {
+            url,
+            reasons: failures,
+        });
     }
     Ok(Exit::Clean)
 }
@@ -170,9 +187,20 @@ fn write_found(out: &mut dyn Write, both: &search::Both, project: &str) -> io::R
     let Some(rendered) = render::render(both.user_data(), both.agent_data(), &[]) else {
         return writeln!(out, "Nothing found in {project}.");
     };
-    let how = if both.keyword_only() { " (by keyword only)" } else { "" };
-    writeln!(out, "{}\n\nFound: {}{how}", rendered.block, rendered.counts.summary())?;
-    scores(both).iter().try_for_each(|line| writeln!(out, "  {line}"))
+    let how = if both.keyword_only() {
+        " (by keyword only)"
+    } else {
+        ""
+    };
+    writeln!(
+        out,
+        "{}\n\nFound: {}{how}",
+        rendered.block,
+        rendered.counts.summary()
+    )?;
+    scores(both)
+        .iter()
+        .try_for_each(|line| writeln!(out, "  {line}"))
 }
 
 /// One line for each thing found: score, kind, id.

@@ -907,11 +907,11 @@ fn a_large_transcript_costs_only_its_end() {
     writeln!(file, "{}", prompt("p1", 10, "now")).unwrap();
     writeln!(file, "{}", answer("r1", 11, &[tool_use("t1", json!({}))])).unwrap();
     // One line of several megabytes, in the turn itself.
-    write!(file, "{}", r#"{"type":"user","promptId":"p1","timestamp":"2026-10-01T10:00:12.000Z","toolUseResult":{"stdout":""#).unwrap();
+    file.write_all(r#"{"type":"user","promptId":"p1","timestamp":"2026-10-01T10:00:12.000Z","toolUseResult":{"stdout":""#.as_bytes()).unwrap();
     // 256 lines of 64 characters.
     let block = format!("{}\\n", "0123456789abcdef".repeat(4)[1..].to_owned()).repeat(256);
     (0..256).for_each(|_| write!(file, "{block}").unwrap());
-    write!(file, "{}", r#""},"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":""#).unwrap();
+    file.write_all(r#""},"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":""#.as_bytes()).unwrap();
     (0..256).for_each(|_| write!(file, "{block}").unwrap());
     writeln!(file, "\"}}]}}}}").unwrap();
     let last = answer("r2", 13, &[text("Done.")]).to_string();
