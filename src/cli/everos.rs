@@ -112,10 +112,12 @@ impl Place {
             let text = path.to_string_lossy();
             text.trim().is_empty() || text.starts_with("${") && text.ends_with('}')
         };
-        let directory = self.cwd.clone().filter(|path| !unfilled(path));
-        let directory = directory
-            .or_else(|| std::env::current_dir().ok())
-            .unwrap_or_default();
+        let here = std::env::current_dir().unwrap_or_default();
+        // A name is what a project without a remote is told by, and `.` has none.
+        let directory = match self.cwd.as_ref().filter(|path| !unfilled(path)) {
+            Some(path) => std::fs::canonicalize(path).unwrap_or_else(|_| here.join(path)),
+            None => here,
+        };
         Context::new(&ClaudeCode, env, &self.arguments(), &directory, stage)
     }
 }

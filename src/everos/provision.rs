@@ -49,7 +49,8 @@ pub enum Found {
 /// The last start, for the other windows.
 #[derive(Debug, Serialize, Deserialize)]
 struct Launch {
-    process: u32,
+    /// The process; `None` once it has handed over to a service and ended well.
+    process: Option<u32>,
     at: i64,
 }
 
@@ -83,19 +84,30 @@ pub fn ensure(context: &Context<'_>, deadline: Deadline) -> Found {
                 Found::Healthy(health)
             };
         }
-        // A server that has ended will not come up, and to say otherwise would
-        // be a lie.
-        if let Some(Ok(Some(status))) = child.as_mut().map(Child::try_wait) {
-            return Found::NotStarted(format!("the start command ended with {status}"));
+        match child.as_mut().map(Child::try_wait) {
+            // A command that hands over to a service ends well and at once.
+            Some(Ok(Some(status))) if status.success() => note_launch(context, None),
+            // A server that has failed will not come up, and to say otherwise
+            // would be a lie.
+            Some(Ok(Some(status))) => {
+                return Found::NotStarted(format!("the start command ended with {status}"));
+            }
+            _ => {}
         }
         if !wait.sleep(PAUSE) {
             break;
         }
     }
-    match (child, last_launch(context)) {
-        (Some(_), _) => Found::Starting,
-        (None, Some(launch)) if sys::is_running(launch.process) => Found::Starting,
-        (None, _) => Found::NotStarted("the start command has ended".to_owned()),
+    if child.is_some() || last_launch(context).is_some_and(|launch| launch.is_alive()) {
+        Found::Starting
+    } else {
+        Found::NotStarted("the start command has ended".to_owned())
+    }
+}
+
+impl Launch {
+    fn is_alive(&self) -> bool {
+        self.process.is_none_or(sys::is_running)
     }
 }
 
@@ -119,6 +131,13 @@ fn last_launch(context: &Context<'_>) -> Option<Launch> {
     context.store.as_ref()?.read(&launch_file(context)?)
 }
 
+fn note_launch(context: &Context<'_>, process: Option<u32>) {
+    if let (Some(store), Some(path)) = (&context.store, launch_file(context)) {
+        let at = millis(SystemTime::now());
+        let _ = store.write(&path, &Launch { process, at });
+    }
+}
+
 /// Starts the server unless another window is doing so. The lock is held only
 /// for the start; its record guards the time until the server listens.
 fn launch(
@@ -136,7 +155,7 @@ fn launch(
     if let Some(launch) = last_launch(context) {
         let age =
             Duration::from_millis(u64::try_from(now.saturating_sub(launch.at)).unwrap_or(u64::MAX));
-        if age < SINGLE_FLIGHT || age < START_LIMIT && sys::is_running(launch.process) {
+        if age < SINGLE_FLIGHT || age < START_LIMIT && launch.is_alive() {
             return Ok(Launched::Elsewhere);
         }
     }
@@ -144,15 +163,7 @@ fn launch(
         return Ok(Launched::Meanwhile(health));
     }
     let child = spawn(context)?;
-    if let (Some(store), Some(path)) = (&context.store, launch_file(context)) {
-        let _ = store.write(
-            &path,
-            &Launch {
-                process: child.id(),
-                at: now,
-            },
-        );
-    }
+    note_launch(context, Some(child.id()));
     drop(lock);
     Ok(Launched::Here(child))
 }

@@ -504,6 +504,36 @@ fn a_resumed_session_brings_the_turns_that_had_no_hook() {
 }
 
 #[test]
+fn a_turn_first_seen_at_a_compaction_inside_it_is_whole() {
+    let server = FakeEveros::start();
+    let place = Place::new(&server);
+    let lines = [
+        prompt("p0", 0, "zero"),
+        answer("r0", 1, &[text("a0")]),
+        prompt("p1", 2, "one"),
+        answer("r1", 3, &[text("a1")]),
+    ];
+    let path = place.transcript(&lines[..3]);
+    let start = json!({"session_id": "s1", "prompt_id": "p1", "source": "compact", "transcript_path": path});
+    place.hook("session-start", start).silent();
+    fs::write(&path, jsonl(&lines)).unwrap();
+    place.hook("stop", stop("p1", &path, "a1")).silent();
+    assert_eq!(
+        said(&server.bodies(ADD)[0]),
+        pairs(&[("user", "one"), ("assistant", "a1")])
+    );
+}
+
+#[test]
+fn a_session_that_keeps_no_transcript_costs_little() {
+    let server = FakeEveros::start();
+    let place = Place::new(&server);
+    let run = place.hook("stop", stop("p1", &place.path("never.jsonl"), "a1"));
+    assert!(run.silent().took < Duration::from_millis(1500), "{run:?}");
+    assert!(server.requests().is_empty());
+}
+
+#[test]
 fn a_stop_without_a_prompt_id_takes_the_last_turn() {
     let server = FakeEveros::start();
     let place = Place::new(&server);

@@ -293,6 +293,33 @@ fn a_silent_server_gets_everything_once_it_speaks() {
 }
 
 #[test]
+fn a_host_that_never_ends_its_payload_is_not_waited_for() {
+    let server = FakeEveros::start();
+    thread::scope(|scope| {
+        for (event, limit) in LIMITS {
+            let server = &server;
+            scope.spawn(move || {
+                let mut place = Place::new(server);
+                place.set("EVEROS_CC_RECALL_TIMEOUT_MS", "1000");
+                let started = Instant::now();
+                let (child, pipe) = place.spawn_open(&["hook", event], b"{\"session_id\":");
+                let run = finish(child, started);
+                drop(pipe);
+                run.silent();
+                // The start of a session may take longest: up to 13 seconds.
+                let limit = if event == "session-start" {
+                    Duration::from_secs(14)
+                } else {
+                    limit
+                };
+                assert!(run.took < limit, "{event}: {run:?}");
+            });
+        }
+    });
+    assert!(server.requests().is_empty());
+}
+
+#[test]
 fn any_install_path_works() {
     let server = FakeEveros::start();
     let place = Place::new(&server);

@@ -198,6 +198,19 @@ fn a_command_that_fails_is_not_said_to_be_starting() {
 }
 
 #[test]
+fn a_command_that_hands_over_to_a_service_is_believed() {
+    let starter = Starter::new("exit 0");
+    for _ in 0..2 {
+        let run = starter.start();
+        assert_eq!(
+            run.notice(),
+            "⏳ EverOS starting in background — memory resumes when it is up"
+        );
+    }
+    assert_eq!(starter.starts().len(), 1);
+}
+
+#[test]
 fn only_an_empty_port_of_this_machine_is_filled() {
     // Something listens, and is no healthy EverOS.
     let mut starter = Starter::new("");

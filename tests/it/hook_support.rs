@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -129,6 +129,22 @@ impl Place {
 
     /// Starts a command of the program, with `input` on its standard input.
     pub(crate) fn spawn(&self, program: &Path, arguments: &[&str], input: &[u8]) -> Child {
+        let (child, pipe) = self.spawn_program(program, arguments, input);
+        drop(pipe);
+        child
+    }
+
+    /// The same, with the standard input left open.
+    pub(crate) fn spawn_open(&self, arguments: &[&str], input: &[u8]) -> (Child, ChildStdin) {
+        self.spawn_program(Path::new(PROGRAM), arguments, input)
+    }
+
+    fn spawn_program(
+        &self,
+        program: &Path,
+        arguments: &[&str],
+        input: &[u8],
+    ) -> (Child, ChildStdin) {
         let mut child = Command::new(program)
             .args(arguments)
             .env_clear()
@@ -142,7 +158,7 @@ impl Place {
         let mut stdin = child.stdin.take().unwrap();
         // A hook may end before it has read everything.
         let _ = stdin.write_all(input);
-        child
+        (child, stdin)
     }
 
     /// Runs a command of the program.

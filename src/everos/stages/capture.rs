@@ -29,6 +29,8 @@ use super::super::{Call, Context, Outcome};
 const TOTAL: Duration = Duration::from_secs(5);
 /// How long the last lines of a turn may take to reach the disk.
 const LAG: Duration = Duration::from_secs(2);
+/// How long its file may take to appear. A session that keeps none names one too.
+const FILE_LAG: Duration = Duration::from_millis(500);
 /// First and longest pause between two looks.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(50));
 /// A batch is sent when it has grown to this, in bytes.
@@ -179,6 +181,7 @@ fn note_down(
     };
     let mut scan = None;
     let mut pause = PAUSE.0;
+    let appears = Deadline::after(FILE_LAG);
     let mut transcript = loop {
         let opened = context.host.transcript(path.as_ref());
         if let Ok(mut transcript) = opened {
@@ -193,7 +196,8 @@ fn note_down(
         let finished = scan
             .as_ref()
             .is_some_and(|scan| scan.finished(turn, last_reply));
-        let waits = !matches!(take, Take::Before(_)) && !finished;
+        let missing = scan.is_none() && appears.passed();
+        let waits = !matches!(take, Take::Before(_)) && !finished && !missing;
         if waits && wait.sleep(pause) {
             pause = (pause * 2).min(PAUSE.1);
             continue;
@@ -240,9 +244,9 @@ fn start(
         state.cursor = None;
         state.tail = Default::default();
         // What was captured once is not captured again from the new file.
-        let known = turn.is_some_and(|turn| state.recent.iter().any(|recent| recent == turn));
-        state.begin = if known { None } else { turn.map(str::to_owned) };
-        if known {
+        let new = turn.filter(|turn| !state.recent.iter().any(|recent| recent == turn));
+        state.begin = new.map(str::to_owned);
+        if new.is_none() {
             return Ok(Scan::new(transcript.end()?, Segment::default()));
         }
     }

@@ -36,7 +36,8 @@ fn first_sight(context: &Context<'_>, call: &Call) {
         ..Session::default()
     };
     match call.event {
-        Event::SessionStart(_) => {
+        // A compaction may come in the middle of a turn.
+        Event::SessionStart(start) if start != Start::Compacted || call.turn.is_none() => {
             let open = || {
                 context
                     .host
