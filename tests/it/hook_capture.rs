@@ -262,6 +262,38 @@ fn a_blocked_stop_brings_only_what_is_new() {
 }
 
 #[test]
+fn turns_of_the_same_moment_are_told_apart() {
+    let server = FakeEveros::start();
+    let place = Place::new(&server);
+    let mut lines = Vec::new();
+    for turn in 0..3 {
+        lines.push(prompt(&format!("p{turn}"), 0, &format!("q{turn}")));
+        lines.push(answer(&format!("r{turn}"), 0, &[text(&format!("a{turn}"))]));
+        let path = place.transcript(&lines);
+        place
+            .hook(
+                "stop",
+                stop(&format!("p{turn}"), &path, &format!("a{turn}")),
+            )
+            .silent();
+    }
+    // A time that is missing and one that lies in the past.
+    let mut timeless = prompt("p3", 0, "q3");
+    timeless.as_object_mut().unwrap().remove("timestamp");
+    lines.push(timeless);
+    let mut earlier = answer("r3", 0, &[text("a3")]);
+    earlier["timestamp"] = json!("2026-09-01T00:00:00.000Z");
+    lines.push(earlier);
+    let path = place.transcript(&lines);
+    place.hook("stop", stop("p3", &path, "a3")).silent();
+    let bodies = server.bodies(ADD);
+    assert_eq!(bodies.len(), 4);
+    increasing(&bodies);
+    assert_eq!(bodies[0]["messages"][0]["timestamp"], 1_790_848_800_000_u64);
+    assert_eq!(bodies[3]["messages"][1]["timestamp"], 1_790_848_800_007_u64);
+}
+
+#[test]
 fn the_end_of_a_turn_is_waited_for() {
     let server = FakeEveros::start();
     let place = Place::new(&server);

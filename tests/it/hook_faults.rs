@@ -264,6 +264,45 @@ fn whenever_a_hook_dies_nothing_is_lost_and_nothing_is_doubled() {
     assert_eq!(contents, expected);
 }
 
+/// A request that has arrived, from a hook that died before it knew: what the
+/// transcript holds by then must not change what is sent again.
+#[test]
+fn a_hook_that_dies_while_sending_is_repeated_to_the_letter() {
+    let server = FakeEveros::with(|_| Reply::Never);
+    let place = Place::new(&server);
+    let lines = [
+        prompt("p1", 0, "one"),
+        answer("r1", 1, &[text("I will look.")]),
+        answer("r1", 1, &[tool_use("t1", json!({"command": "ls"}))]),
+        tool_result("p1", 2, "t1", json!("out")),
+        answer("r2", 3, &[text("Done.")]),
+    ];
+    // The closing lines are late; the hook takes what is there after a while.
+    let path = place.transcript(&lines[..2]);
+    let mut payload = stop("p1", &path, "Done.");
+    payload["cwd"] = json!(place.path("project"));
+    let payload = payload.to_string();
+    let mut child = place.spawn(PROGRAM.as_ref(), &["hook", "stop"], payload.as_bytes());
+    while server.bodies(ADD).is_empty() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    fs::write(&path, jsonl(&lines)).unwrap();
+    server.answer(healthy);
+    let end = json!({"session_id": "s1", "prompt_id": "p1", "transcript_path": path});
+    place.hook("session-end", end).silent();
+    let bodies = server.bodies(ADD);
+    assert_eq!(bodies.len(), 3);
+    assert_eq!(bodies[0], bodies[1]);
+    let contents: Vec<&Value> = bodies[1..]
+        .iter()
+        .flat_map(|body| body["messages"].as_array().unwrap())
+        .map(|message| &message["content"])
+        .collect();
+    assert_eq!(contents, ["one", "I will look.", "", "out", "Done."]);
+}
+
 #[test]
 fn a_silent_server_gets_everything_once_it_speaks() {
     // It stores what it is sent but never answers.
