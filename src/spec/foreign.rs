@@ -108,7 +108,7 @@ pub fn schema_host(schema: &str) -> Option<&str> {
 /// The client that looks for its manifest in a directory of this path: one of
 /// [`NATIVE_MANIFESTS`], or by the custom of clients `.NAME-plugin` and
 /// `.plugin`. Such a directory is no package root.
-pub fn native_directory<'p>(path: &'p str) -> Option<&'p str> {
+pub fn native_directory(path: &str) -> Option<&str> {
     let ends_with = |place: &str| {
         let directory = place.strip_suffix("/plugin.json").unwrap_or(place);
         path == directory
