@@ -7,7 +7,7 @@ use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder};
 
 use super::manifest;
-use super::skills::SKILL_FILE;
+use super::skill::SKILL_FILE;
 use crate::spec::foreign;
 
 /// Directories that hold other people's work or a build's: never searched.

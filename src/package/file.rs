@@ -1,7 +1,8 @@
-//! Reading one file of a package, and naming places in it.
+//! Reading one file or directory of a package, and naming places in a file.
 
 use std::cell::OnceCell;
-use std::fs::{File, OpenOptions};
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::Path;
 
@@ -54,6 +55,26 @@ fn open(path: &Path) -> io::Result<File> {
         options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     }
     options.open(path)
+}
+
+/// One entry of a directory.
+pub(super) struct Entry {
+    pub(super) name: OsString,
+    pub(super) kind: fs::FileType,
+}
+
+/// The entries of a directory, by name.
+pub(super) fn list(directory: &Path) -> io::Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        entries.push(Entry {
+            name: entry.file_name(),
+            kind: entry.file_type()?,
+        });
+    }
+    entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    Ok(entries)
 }
 
 /// A file of the package whose text findings refer to.

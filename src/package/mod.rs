@@ -56,7 +56,7 @@ pub struct Options {
 pub fn load(root: &Path, display: &str, options: &Options) -> io::Result<Package> {
     // Containment is judged against the physical root (§4.1 item 3).
     let physical = root.canonicalize()?;
-    let entries = skills::list(&physical)?;
+    let entries = file::list(&physical)?;
     let mut loader = Loader {
         root: &physical,
         entries,
@@ -160,7 +160,7 @@ struct Loader<'r> {
     root: &'r Path,
     /// The entries of the root: names are compared with these, never by opening,
     /// so that a file system that ignores case changes nothing.
-    entries: Vec<skills::Entry>,
+    entries: Vec<file::Entry>,
     options: Options,
     diagnostics: Vec<Diagnostic>,
     sources: BTreeMap<String, Arc<str>>,

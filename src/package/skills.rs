@@ -1,40 +1,17 @@
 //! The component location `skills/` (§6, §7.1): which directories hold a skill.
 
-use std::ffi::OsString;
-use std::fs;
-use std::io;
 use std::path::Path;
 
+use super::Loader;
 use super::containment::{self, Resolution, display_name};
+use super::file::{Entry, list};
 use super::report::{Skills, SkillsState, SkippedSkill};
-use super::{Loader, skill};
+use super::skill::{self, SKILL_FILE};
 use crate::diagnostic::Diagnostic;
 use crate::spec::codes::skills as codes;
 
 /// The fixed location (§6.1).
 pub(super) const DIRECTORY: &str = "skills";
-/// The file that makes a directory a skill (§7.1).
-pub(super) const SKILL_FILE: &str = "SKILL.md";
-
-/// One entry of a directory.
-pub(super) struct Entry {
-    pub(super) name: OsString,
-    pub(super) kind: fs::FileType,
-}
-
-/// The entries of a directory, by name.
-pub(super) fn list(directory: &Path) -> io::Result<Vec<Entry>> {
-    let mut entries = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        entries.push(Entry {
-            name: entry.file_name(),
-            kind: entry.file_type()?,
-        });
-    }
-    entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-    Ok(entries)
-}
 
 /// Loads the skills of a package whose root has an entry `skills`.
 pub(super) fn load(loader: &mut Loader<'_>) -> Skills {

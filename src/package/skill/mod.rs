@@ -13,12 +13,14 @@ use std::path::Path;
 
 use super::Loader;
 use super::containment::{self, Resolution};
-use super::file::{self, MAX_BYTES, ReadError, Source};
+use super::file::{self, Entry, MAX_BYTES, ReadError, Source};
 use super::report::{Skill, Skills, SkippedSkill};
-use super::skills::{Entry, SKILL_FILE};
 use crate::diagnostic::{Diagnostic, Severity, Span};
 use crate::document::frontmatter as split;
 use crate::spec::codes::skill as codes;
+
+/// The file that makes a directory a skill (§7.1).
+pub(super) const SKILL_FILE: &str = "SKILL.md";
 
 /// Loads the skill in `directory`, the physical place of the entry `name` of
 /// `skills/`; `entries` are that directory's entries, `SKILL.md` among them.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::Loader;
 use super::super::containment::{self, Resolution, display_name};
-use super::super::skills::{Entry, list};
+use super::super::file::{Entry, list};
 use crate::diagnostic::Diagnostic;
 use crate::spec::codes::skill as codes;
 
