@@ -13,7 +13,7 @@ use apkit::spec::version::VERSIONS;
 
 use super::exit;
 
-/// Validate, inspect, fetch, build and run Agent Plugins packages.
+/// Judge Agent Plugins packages as a conforming client does.
 #[derive(Debug, Parser)]
 #[command(
     name = "apkit",
@@ -210,7 +210,7 @@ The exit status is 1 if the package is rejected.
 #[command(after_help = INSPECT_EXAMPLES)]
 pub(crate) struct Inspect {
     /// Package directory, or the plugin.json in it
-    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    #[arg(value_name = "PATH", default_value = ".", value_hint = ValueHint::AnyPath)]
     pub(crate) path: PathBuf,
 
     /// How to write it
@@ -281,6 +281,9 @@ pub(crate) enum Document {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  apkit completions bash > ~/.local/share/bash-completion/completions/apkit\n"
+)]
 pub(crate) struct Completions {
     /// The shell
     #[arg(value_enum, value_name = "SHELL")]
@@ -288,6 +291,9 @@ pub(crate) struct Completions {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  apkit man | man -l -\n  apkit man validate > apkit-validate.1\n"
+)]
 pub(crate) struct Man {
     /// A command with a page of its own
     #[arg(value_name = "COMMAND")]

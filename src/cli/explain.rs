@@ -5,6 +5,7 @@ use std::iter;
 use apkit::diagnostic::Code;
 use apkit::render::explain;
 use apkit::spec::codes;
+use apkit::spec::near::distance;
 
 use super::args::{Explain, TextOrJson, When};
 use super::exit::Exit;
@@ -12,15 +13,29 @@ use super::failure::Failure;
 use super::{output, screen};
 
 pub(crate) fn run(arguments: &Explain, color: When) -> Result<Exit, Failure> {
-    let code = arguments.code.as_deref().map(look_up).transpose()?;
     let screen = screen::of(color, false);
+    let group = match arguments.code.as_deref() {
+        None => codes::all().collect(),
+        Some(wanted) => group(wanted),
+    };
+    let code = match arguments.code.as_deref() {
+        Some(wanted) if group.is_empty() => Some(look_up(wanted)?),
+        _ => None,
+    };
     output::to_stdout(|out| match (code, arguments.format) {
-        (None, TextOrJson::Text) => explain::write_list(codes::all(), screen, out),
-        (None, TextOrJson::Json) => explain::write_json(codes::all(), out),
+        (None, TextOrJson::Text) => explain::write_list(group.into_iter(), screen, out),
+        (None, TextOrJson::Json) => explain::write_json(group.into_iter(), out),
         (Some(code), TextOrJson::Text) => explain::write_code(code, screen, out),
         (Some(code), TextOrJson::Json) => explain::write_json(iter::once(code), out),
     })?;
     Ok(Exit::Clean)
+}
+
+/// The codes of a family (`mcp`) or of a requirement (`AP-13`).
+fn group(wanted: &str) -> Vec<&'static Code> {
+    codes::all()
+        .filter(|code| code.family() == wanted || code.requirement == Some(wanted))
+        .collect()
 }
 
 /// The code with this identifier, or the only one with this name behind `::`.
@@ -64,42 +79,4 @@ fn similar(wanted: &str) -> Vec<&'static str> {
         .collect();
     near.sort_unstable();
     near.into_iter().map(|(_, id)| id).take(3).collect()
-}
-
-/// Levenshtein's distance, in bytes.
-fn distance(one: &str, other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (line, a) in one.bytes().enumerate() {
-        let mut diagonal = line;
-        let mut left = line + 1;
-        for (b, cell) in other.bytes().zip(row.iter_mut().skip(1)) {
-            let cost = diagonal + usize::from(a != b);
-            diagonal = *cell;
-            left = cost.min(left + 1).min(*cell + 1);
-            *cell = left;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = line + 1;
-        }
-    }
-    row.last().copied().unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn distances_are_those_of_levenshtein() {
-        for (one, other, expected) in [
-            ("", "", 0),
-            ("", "abc", 3),
-            ("abc", "", 3),
-            ("kitten", "sitting", 3),
-            ("flaw", "lawn", 2),
-            ("name", "name", 0),
-        ] {
-            assert_eq!(distance(one, other), expected, "{one} {other}");
-        }
-    }
 }

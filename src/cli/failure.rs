@@ -113,6 +113,11 @@ pub(crate) fn note(text: &str) {
     tell(&format!("note: {text}\n"));
 }
 
+/// Says how a run went, beside its report.
+pub(crate) fn say(text: &str) {
+    tell(&format!("{text}\n"));
+}
+
 fn tell(text: &str) {
     // Whoever closed standard error does not want to know.
     let _ = io::stderr().write_all(text.as_bytes());

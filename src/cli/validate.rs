@@ -24,10 +24,9 @@ pub(crate) fn run(arguments: &Validate, color: When) -> Result<Exit, Failure> {
         failure.tell();
         exit = Exit::Failed;
     };
-    let mut native = Vec::new();
-    let mut skills = 0;
+    let mut beside = Beside::default();
     let targets = if arguments.recursive {
-        search(arguments, &mut native, &mut skills, &mut tell)?
+        search(arguments, &mut beside, &mut tell)?
     } else {
         let mut targets = Vec::new();
         for path in &arguments.paths {
@@ -67,17 +66,22 @@ pub(crate) fn run(arguments: &Validate, color: When) -> Result<Exit, Failure> {
         if exit == Exit::Failed {
             return Ok(exit);
         }
-        foreign.extend(native);
+        foreign.extend(beside.native);
         return Err(Failure::NoPackage {
             paths: arguments.paths.clone(),
             instead: foreign,
-            skills,
+            skills: beside.skills,
         });
     }
     for manifest in foreign {
         failure::note(&format!("left out {manifest}"));
     }
+    beside.tell();
     write(&report, arguments, color)?;
+    // Otherwise a log would not tell one package from a hundred.
+    if arguments.output.is_some() || arguments.format == Format::Github {
+        failure::say(&text::summary_line(report.summary()));
+    }
     let reached = report
         .packages
         .iter()
@@ -89,12 +93,47 @@ pub(crate) fn run(arguments: &Validate, color: When) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
+/// What a search met beside packages, described.
+#[derive(Default)]
+struct Beside {
+    /// Manifests of single clients.
+    native: Vec<String>,
+    /// Directories that look like packages without a manifest.
+    lacking: Vec<String>,
+    /// How many `SKILL.md` there are.
+    skills: usize,
+}
+
+impl Beside {
+    /// Tells what a reader of the report would miss.
+    fn tell(&self) {
+        const NAMED: usize = 5;
+        let [first, ..] = self.lacking.as_slice() else {
+            return;
+        };
+        let named = self
+            .lacking
+            .get(..NAMED)
+            .unwrap_or(&self.lacking)
+            .join(", ");
+        let more = self.lacking.len().saturating_sub(NAMED);
+        let more = if more == 0 {
+            String::new()
+        } else {
+            format!(" and {more} more")
+        };
+        failure::note(&format!(
+            "no package without a plugin.json, though skills or mcp.json are there: {named}{more} \
+             (apkit validate {first} says what is missing)"
+        ));
+    }
+}
+
 /// The packages below the given paths, each once; and what other manifests
 /// there are, described.
 fn search(
     arguments: &Validate,
-    native: &mut Vec<String>,
-    skills: &mut usize,
+    beside: &mut Beside,
     tell: &mut impl FnMut(Failure),
 ) -> Result<Vec<Target>, Failure> {
     let mut targets = Vec::new();
@@ -113,16 +152,24 @@ fn search(
                 error: unreadable.error,
             });
         }
-        *skills += found.skill_files;
-        native.extend(found.native.iter().map(|(manifest, client)| {
-            format!("{} (for {client})", failure::show(undotted(manifest)))
-        }));
+        beside.skills += found.skill_files;
+        let lacking = found.lacking.iter();
+        beside
+            .lacking
+            .extend(lacking.map(|root| failure::show(undotted(root))));
+        beside
+            .native
+            .extend(found.native.iter().map(|(manifest, client)| {
+                format!("{} (for {client})", failure::show(undotted(manifest)))
+            }));
         for root in found.packages {
             targets.push(Target::new(undotted(&root).to_owned()));
         }
     }
-    native.sort_unstable();
-    native.dedup();
+    beside.native.sort_unstable();
+    beside.native.dedup();
+    beside.lacking.sort_unstable();
+    beside.lacking.dedup();
     targets.sort_unstable();
     targets.dedup();
     Ok(targets)

@@ -65,7 +65,7 @@ impl Effect {
             Self::SkillSkipped => "clients skip this skill and load the others",
             Self::ServerSkipped => "clients skip this server and load the others",
             Self::FieldIgnored => "clients ignore this field and load the package",
-            Self::None => "conforming clients load it all the same",
+            Self::None => "nothing else changes for clients",
         }
     }
 }

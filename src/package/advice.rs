@@ -39,6 +39,7 @@ pub(super) fn check(loader: &mut Loader<'_>, package: &Package) {
             "move it into a directory below skills/ that is named like the skill",
         ));
     }
+    skills::in_singular(loader);
     escaping_links(loader);
     if let Some(version) = &package.version {
         version_drift(loader, version);

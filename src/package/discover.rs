@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder};
 
-use super::manifest;
 use super::skill::SKILL_FILE;
+use super::{manifest, mcp, skills};
 use crate::spec::foreign;
 
 /// Directories that hold other people's work or a build's: never searched.
@@ -23,6 +23,9 @@ pub struct Discovery {
     pub native: Vec<(PathBuf, String)>,
     /// How many `SKILL.md` stand there, wherever they are.
     pub skill_files: usize,
+    /// Directories with an `mcp.json` or with skills in `skills/` and without a
+    /// `plugin.json`, sorted; those of single clients (hidden ones) left out.
+    pub lacking: Vec<PathBuf>,
     /// What could not be searched.
     pub unreadable: Vec<Unreadable>,
 }
@@ -77,11 +80,18 @@ pub fn discover(root: &Path, exclude: &[String]) -> Result<Discovery, PatternErr
             }
             Ok(entry) => {
                 discovery.skill_files += usize::from(entry.file_name() == SKILL_FILE);
+                discovery.lacking.extend(holder(root, entry.path()));
             }
             Err(error) => discovery.unreadable.extend(unreadable(root, error)),
         }
     }
     discovery.packages.sort_unstable();
+    discovery.lacking.sort_unstable();
+    discovery.lacking.dedup();
+    let packages = &discovery.packages;
+    discovery
+        .lacking
+        .retain(|lacking| packages.binary_search(lacking).is_err());
     discovery.native.sort_unstable();
     Ok(discovery)
 }
@@ -109,6 +119,25 @@ fn is_searched(entry: &DirEntry) -> bool {
     let is_named = NOT_SEARCHED.iter().any(|name| entry.file_name() == *name);
     // What the user names is searched, whatever its name.
     entry.depth() == 0 || !is_directory || !is_named
+}
+
+/// The directory that would be a package root if it had a manifest, by the path
+/// of its `mcp.json` or of a `SKILL.md` in its `skills/`.
+fn holder(root: &Path, path: &Path) -> Option<PathBuf> {
+    let parent = path.parent()?;
+    let holder = if path.file_name()? == mcp::FILE {
+        parent
+    } else if path.file_name()? == SKILL_FILE && parent.parent()?.file_name()? == skills::DIRECTORY
+    {
+        parent.parent()?.parent()?
+    } else {
+        return None;
+    };
+    let below = holder.strip_prefix(root).unwrap_or(holder);
+    let is_hidden = below
+        .components()
+        .any(|part| part.as_os_str().to_string_lossy().starts_with('.'));
+    (!is_hidden).then(|| holder.to_owned())
 }
 
 /// The client that looks for its manifest at such a path.

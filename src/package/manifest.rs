@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::document::{Document, Member, Node, Object, Pointer};
 use crate::spec::codes::manifest as codes;
 use crate::spec::version::{self, AUTHOR_FIELDS, FieldKind, SchemaKind, Selection, Version};
-use crate::spec::{foreign, name};
+use crate::spec::{foreign, name, near};
 
 /// The one portable manifest (§5.1).
 pub(super) const FILE: &str = "plugin.json";
@@ -519,13 +519,8 @@ impl Check<'_, '_> {
 
 /// The permitted field that an unknown one is likely meant to be.
 fn near_field(key: &str) -> Option<&'static str> {
-    let key = key.to_ascii_lowercase();
-    let british = key.replace("licence", "license");
-    version::current()
-        .manifest_fields
-        .iter()
-        .map(|(field, _)| *field)
-        .find(|field| *field == key || *field == british || *field == format!("{key}s"))
+    let fields = version::current().manifest_fields;
+    near::nearest(key, fields.iter().map(|(field, _)| *field))
 }
 
 /// What the fields of a foreign manifest tell, as the end of a sentence.

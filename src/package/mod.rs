@@ -112,7 +112,7 @@ fn load_manifest(loader: &mut Loader<'_>, package: &mut Package) {
                 manifest::FILE
             ),
             (None, None) => format!(
-                "add a {} at the root, or name the directory that holds it",
+                "add a {} at the root, or name the directory that holds it (--recursive searches for it)",
                 manifest::FILE
             ),
         };

@@ -143,6 +143,22 @@ fn child(loader: &mut Loader<'_>, skills: &Path, entry: &Entry, found: &mut Skil
     }
 }
 
+/// Looks for skills in a directory `skill`, which is one letter short of being
+/// looked at.
+pub(super) fn in_singular(loader: &mut Loader<'_>) {
+    const SINGULAR: &str = "skill";
+    let is_there = loader
+        .entries
+        .iter()
+        .any(|entry| entry.name == SINGULAR && entry.kind.is_dir());
+    if is_there && !loader.has_entry(DIRECTORY) {
+        let directory = loader.root.join(SINGULAR);
+        if let Ok(entries) = list(&directory) {
+            nested(loader, &directory, SINGULAR, &entries);
+        }
+    }
+}
+
 /// How deep, and through how many directories, misplaced skills are looked for.
 const MAX_DEPTH: usize = 8;
 const MAX_DIRECTORIES: usize = 10_000;
@@ -175,7 +191,7 @@ fn nested(loader: &mut Loader<'_>, directory: &Path, path: &str, entries: &[Entr
             if entries.iter().any(|entry| entry.name == SKILL_FILE) {
                 loader.report(misplaced(
                     &format!("{path}/{SKILL_FILE}"),
-                    &format!("move the directory up: {DIRECTORY}/{name}/{SKILL_FILE}"),
+                    &format!("move the directory: {DIRECTORY}/{name}/{SKILL_FILE}"),
                 ));
             } else {
                 next.extend(below(&directory, &path, &entries));

@@ -10,6 +10,7 @@
 //! | [`placeholder`] | what looks like a placeholder, and whose it is |
 //! | [`credential`] | what looks like a secret |
 //! | [`foreign`] | how to tell another client's manifest |
+//! | [`near`] | what was probably meant by an unknown word |
 //! | [`schema`] | the embedded JSON Schemas |
 
 pub mod codes;
@@ -17,6 +18,7 @@ pub mod credential;
 pub mod foreign;
 pub mod header;
 pub mod name;
+pub mod near;
 pub mod placeholder;
 pub mod schema;
 pub mod url;

@@ -151,7 +151,13 @@ fn top_level<'d>(
                     &Pointer::root().key(&key),
                     format!("{} is no field of mcp.json", quoted(&key)),
                 )
-                .with_help("remove it; mcp.json holds $schema and mcpServers and nothing else"),
+                .with_help(
+                    if servers.is_none() && key.to_ascii_lowercase().contains("servers") {
+                        "rename it to mcpServers"
+                    } else {
+                        "remove it; mcp.json holds $schema and mcpServers and nothing else"
+                    },
+                ),
         );
     }
     servers

@@ -7,6 +7,7 @@ use super::{remote, stdio};
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::document::{Member, Object, Pointer};
 use crate::spec::codes::mcp as codes;
+use crate::spec::near;
 
 /// The variants and the fields each of them has.
 const VARIANTS: &[(&str, &[&str])] = &[
@@ -223,7 +224,10 @@ impl Entry<'_, '_> {
         } else {
             format!("{} is no field of a server", quoted(&key))
         };
-        let help = format!("remove it; {variant} servers have {}", allowed.join(", "));
+        let help = match near::nearest(&key, allowed.iter().copied()) {
+            Some(field) => format!("did you mean {field}?"),
+            None => format!("remove it; {variant} servers have {}", allowed.join(", ")),
+        };
         self.report(
             &codes::SERVER_UNKNOWN_FIELD,
             field.key_span,

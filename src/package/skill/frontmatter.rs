@@ -7,7 +7,7 @@ use super::super::file::{Source, quoted};
 use crate::diagnostic::{Diagnostic, Severity, Span};
 use crate::document::{Document, Member, Object, ParseErrorKind, Pointer, Value, yaml};
 use crate::spec::codes::skill as codes;
-use crate::spec::name;
+use crate::spec::{name, near};
 
 /// The keys the format lists; others are kept and warned about.
 const KEYS: &[&str] = &[
@@ -45,7 +45,11 @@ pub(super) fn check(
                 _ => (
                     &codes::FRONTMATTER_INVALID,
                     match raw.filter(|raw| error.message.contains("quote") && is_quotable(raw)) {
-                        Some(raw) => format!("write \"{}\"", raw.trim_end()),
+                        Some(raw) => {
+                            let before = text.get(..error.span.start).unwrap_or_default();
+                            let line = before.rsplit(['\n', '\r']).next().unwrap_or_default();
+                            format!("write {}\"{}\"", line.trim_start(), raw.trim_end())
+                        }
                         None => "write one key: value on each line, and put values with special characters into double quotes".to_owned(),
                     },
                 ),
@@ -277,7 +281,7 @@ impl Check<'_, '_> {
                                 &pointer,
                                 format!("{} is no key of the Agent Skills format; some clients skip a skill that has it", quoted(&key)),
                             )
-                            .with_help(match near_key(&key) {
+                            .with_help(match near::nearest(&key, KEYS.iter().copied()) {
                                 Some(known) => format!("did you mean {known}?"),
                                 None => format!(
                                     "move it under metadata as a string, or remove it; the format knows {}",
@@ -482,17 +486,6 @@ fn is_one_token(tool: &str) -> bool {
             }
             depth > 0 || !character.is_whitespace()
         })
-}
-
-/// The listed key that another one is likely meant to be.
-fn near_key(key: &str) -> Option<&'static str> {
-    let plain = key
-        .to_ascii_lowercase()
-        .replace('_', "-")
-        .replace("licence", "license");
-    KEYS.iter()
-        .copied()
-        .find(|known| *known == plain || *known == format!("{plain}s"))
 }
 
 /// Whether a comma stands outside parentheses: `Bash(git add, git commit)` is

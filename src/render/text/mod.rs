@@ -201,7 +201,26 @@ fn finding<'r>(
     Ok(())
 }
 
+/// The last line of the report, plain.
+pub fn summary_line(summary: Summary) -> String {
+    let (verdict, findings) = summary_parts(summary);
+    format!("{verdict}: {findings}")
+}
+
 fn summary(summary: Summary, paint: Paint, out: &mut dyn io::Write) -> io::Result<()> {
+    let (verdict, findings) = summary_parts(summary);
+    let style = if summary.errors > 0 {
+        Style::Error
+    } else if summary.warnings > 0 {
+        Style::Warning
+    } else {
+        Style::Good
+    };
+    writeln!(out, "{verdict}: {}", paint.styled(style, &findings))
+}
+
+/// What became of the packages, and what was found.
+fn summary_parts(summary: Summary) -> (String, String) {
     let packages = facts::count(summary.packages, "package");
     let verdict = match (summary.packages, summary.loaded, summary.rejected) {
         (1, 1, _) => "loads".to_owned(),
@@ -228,12 +247,5 @@ fn summary(summary: Summary, paint: Paint, out: &mut dyn io::Write) -> io::Resul
         [] => "no findings".to_owned(),
         findings => findings.join(", "),
     };
-    let style = if summary.errors > 0 {
-        Style::Error
-    } else if summary.warnings > 0 {
-        Style::Warning
-    } else {
-        Style::Good
-    };
-    writeln!(out, "{verdict}: {}", paint.styled(style, &findings))
+    (verdict, findings)
 }
