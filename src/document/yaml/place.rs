@@ -6,12 +6,19 @@ use crate::diagnostic::Span;
 /// the key if there is no colon (`{key}`, `? key`).
 pub(super) fn absent_value(text: &str, key: Span) -> usize {
     let rest = text.get(key.end..).unwrap_or_default();
-    let blank = rest.len() - rest.trim_start().len();
-    if rest.trim_start().starts_with(':') {
-        key.end + blank + 1
+    let token = rest.trim_start();
+    // Otherwise the colon begins the next key: `? a` and then `:b: c`.
+    let ends = |rest: &str| rest.is_empty() || rest.starts_with(ends_colon);
+    if token.strip_prefix(':').is_some_and(ends) {
+        key.end + (rest.len() - token.len()) + 1
     } else {
         key.end
     }
+}
+
+/// Whether a colon before this character and without a value is an indicator.
+fn ends_colon(found: char) -> bool {
+    found.is_whitespace() || matches!(found, ',' | ']' | '}')
 }
 
 /// The span of a block scalar from its `|` or `>` to the end of its last line

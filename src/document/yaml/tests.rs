@@ -154,6 +154,34 @@ fn spans_are_tight_and_count_from_the_start_of_the_text() {
 }
 
 #[test]
+fn absent_values_stand_behind_their_colon() {
+    for (text, key, at) in [
+        ("a:  # c\n", "a", 2),
+        ("{a: }", "a", 3),
+        ("{\"a\":}", "a", 5),
+        ("{a , b}", "a", 2),
+        ("[a: , b]", "a", 3),
+        ("? a\n: \n", "a", 5),
+        ("? a\n:b: c\n", "a", 3),
+        ("a: &x\n", "a", 5),
+        ("a: !!null\n", "a", 9),
+        (": b\n", "", 0),
+    ] {
+        let document = accept(text);
+        let mut root = &document.root;
+        if let Some([first, ..]) = root.as_array() {
+            root = first;
+        }
+        let member = root.as_object().and_then(|object| object.get(key));
+        let span = member.map(|member| match key {
+            "" => member.key_span,
+            _ => member.value.span,
+        });
+        assert_eq!(span, Some(Span::new(at, at)), "{text:?}");
+    }
+}
+
+#[test]
 fn aliases_share_and_stay_bounded() {
     // Nine levels of nine aliases each.
     let mut bomb = "a0: &a0 x\n".to_owned();
