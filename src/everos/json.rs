@@ -89,12 +89,12 @@ impl Json {
         Self::read(&mut bytes, Fields::All).ok()
     }
 
-    /// The member `name` of an object.
+    /// The member `name` of an object; the last one, should there be several.
     pub fn get(&self, name: &str) -> Option<&Self> {
         match self {
             Self::Object(members) => members
                 .iter()
-                .find(|(key, _)| key == name)
+                .rfind(|(key, _)| key == name)
                 .map(|(_, value)| value),
             _ => None,
         }
