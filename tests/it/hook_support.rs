@@ -282,3 +282,30 @@ pub(crate) fn tool_result(turn: &str, second: u64, id: &str, content: Value) -> 
 pub(crate) fn stop(turn: &str, transcript: &Path, last: &str) -> Value {
     json!({"session_id": "s1", "prompt_id": turn, "transcript_path": transcript, "hook_event_name": "Stop", "last_assistant_message": last})
 }
+
+/// Role and content of each message of a request.
+pub(crate) fn said(body: &Value) -> Vec<(String, String)> {
+    let messages = body["messages"].as_array().expect("messages");
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    messages
+        .iter()
+        .map(|message| (text(&message["role"]), text(&message["content"])))
+        .collect()
+}
+
+pub(crate) fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+    expected
+        .iter()
+        .map(|(role, content)| ((*role).to_owned(), (*content).to_owned()))
+        .collect()
+}
+
+/// Asserts that times strictly increase over all requests of a session.
+pub(crate) fn increasing(bodies: &[Value]) {
+    let times: Vec<i64> = bodies
+        .iter()
+        .flat_map(|body| body["messages"].as_array().unwrap())
+        .map(|message| message["timestamp"].as_i64().expect("an integer"))
+        .collect();
+    assert!(times.windows(2).all(|pair| pair[0] < pair[1]), "{times:?}");
+}

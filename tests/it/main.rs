@@ -8,6 +8,7 @@ mod document;
 mod everos_cli;
 mod fake_everos;
 mod hook_capture;
+mod hook_content;
 mod hook_faults;
 mod hook_recall;
 mod hook_seal;
