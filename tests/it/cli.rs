@@ -100,7 +100,12 @@ fn all_formats_tell_of_the_same_findings() {
     let output = |format: &str| {
         let run = place.run(["validate", "--format", format].iter().chain(&paths));
         assert_eq!(run.status, Some(1), "{format}: {}", run.stderr);
-        assert_eq!(run.stderr, "", "{format}");
+        // Annotations leave no line of their own in a log.
+        let summary = match format {
+            "github" => "2 packages, 1 load, 1 rejected: 3 errors, 1 warning\n",
+            _ => "",
+        };
+        assert_eq!(run.stderr, summary, "{format}");
         run.stdout
     };
     let report = json(&output("json"));
@@ -412,7 +417,8 @@ fn a_report_file_keeps_its_mode_its_link_and_may_be_no_file() {
     let run = place.run(["validate", "p", "-o", "/dev/stdout"]);
     assert!(run.stdout.contains("1 package loads"), "{}", run.stderr);
     let run = place.run(["validate", "p", "-o", "/dev/null"]);
-    assert_eq!((run.status, run.stderr.as_str()), (Some(0), ""));
+    let summary = "1 package loads: no findings\n";
+    assert_eq!((run.status, run.stderr.as_str()), (Some(0), summary));
     let full = std::path::Path::new("/dev/full");
     if full.exists() {
         let run = place.run(["validate", "p", "-o", "/dev/full"]);
@@ -671,6 +677,33 @@ fn recursive_names_foreign_manifests_beside_the_report() {
     assert!(run.stderr.starts_with(note), "{}", run.stderr);
     // Named directly, it is a rejected package.
     assert_eq!(place.run(["validate", "grafana"]).status, Some(1));
+}
+
+#[test]
+fn recursive_names_what_lacks_a_manifest() {
+    let place = Place::new();
+    place.good_package("good");
+    place.write("moved/.claude-plugin/plugin.json", r#"{"name": "x"}"#);
+    place.write("moved/skills/note/SKILL.md", "---\n---\n");
+    place.write("servers/mcp.json", "{}");
+    place.write(".agents/skills/note/SKILL.md", "---\n---\n");
+    let run = place.run(["validate", "-r"]);
+    assert_eq!(run.status, Some(0), "{}", run.stdout);
+    let note = "note: no package without a plugin.json, though skills or mcp.json are there: moved, servers (";
+    assert!(run.stderr.starts_with(note), "{}", run.stderr);
+    assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+}
+
+#[test]
+fn explain_lists_a_family_and_a_requirement() {
+    let place = Place::new();
+    let family = place.run(["explain", "skills"]);
+    assert_eq!(family.status, Some(0));
+    assert!(family.stdout.contains("skills::misplaced-skill"));
+    assert!(!family.stdout.contains("mcp::"));
+    let requirement = place.run(["explain", "AP-12"]);
+    assert!(requirement.stdout.contains("mcp::schema-mismatch"));
+    assert_eq!(place.run(["explain", "AP-99"]).status, Some(2));
 }
 
 #[cfg(unix)]

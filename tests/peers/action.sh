@@ -53,6 +53,15 @@ status=0
 grep -q '^::error file=bad/plugin.json,line=1,' "$work/annotations" || { cat "$work/annotations" >&2; fail "no annotation"; }
 grep -q '^status=1$' "$work/output" || fail "the output status is not set"
 "$venv/bin/python" -c 'import json,sys; assert json.load(open(sys.argv[1]))["runs"][0]["results"]' "$work/apkit.sarif"
+# What goes wrong in the action itself is status 2, as its description says.
+for wrong in APKIT_RECURSIVE=yes APKIT_PROGRAM=/no/such/apkit APKIT_PATHS=missing APKIT_SARIF_FILE=no/such/dir/x.sarif; do
+    : >"$work/output"
+    status=0
+    (cd "$work/repo" && . <(sed 's/^bash .*//' "$work/step.sh") && export "$wrong" GITHUB_OUTPUT=$work/output \
+        RUNNER_TOOL_CACHE=$cache/tools && bash "$root/.ci/action.sh") >/dev/null 2>&1 || status=$?
+    [ "$status" -eq 2 ] || fail "$wrong: status $status, not 2"
+    grep -q '^status=2$' "$work/output" || fail "$wrong: the output status is not 2"
+done
 echo "action.yml annotates and fails as it should"
 
 # --- pre-commit
