@@ -98,7 +98,7 @@ pub fn format(at: i64) -> String {
     )
 }
 
-/// The present, as [`format`] writes it.
+/// The present, as [`format()`] writes it.
 pub fn now() -> String {
     format(millis(SystemTime::now()))
 }

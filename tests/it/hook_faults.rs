@@ -94,25 +94,14 @@ fn no_fault_of_a_server_is_in_the_way() {
         ),
     ];
     thread::scope(|scope| {
-        for group in faults.chunks(4) {
-            let handles: Vec<_> = group
-                .iter()
-                .map(|(name, reply)| {
-                    scope.spawn(move || {
-                        let reply = reply.clone();
-                        let server = FakeEveros::with(move |_| reply.clone());
-                        for (event, run) in all_hooks(&server.url(), |_| {}) {
-                            assert!(
-                                !run.stdout.contains("hookSpecificOutput"),
-                                "{name} {event}: {run:?}"
-                            );
-                        }
-                    })
-                })
-                .collect();
-            handles
-                .into_iter()
-                .for_each(|handle| handle.join().expect("every fault is survived"));
+        for (name, reply) in faults {
+            scope.spawn(move || {
+                let server = FakeEveros::with(move |_| reply.clone());
+                for (event, run) in all_hooks(&server.url(), |_| {}) {
+                    let injected = run.stdout.contains("hookSpecificOutput");
+                    assert!(!injected, "{name} {event}: {run:?}");
+                }
+            });
         }
     });
 }
