@@ -1,5 +1,6 @@
 //! `apkit validate`.
 
+use std::collections::HashSet;
 use std::io;
 use std::num::NonZero;
 use std::path::Path;
@@ -172,6 +173,14 @@ fn search(
     beside.lacking.dedup();
     targets.sort_unstable();
     targets.dedup();
+    if arguments.paths.len() > 1 {
+        // Paths that lead to the same place would give its packages twice.
+        let mut seen = HashSet::new();
+        targets.retain(|target| {
+            let place = target.root.canonicalize();
+            seen.insert(place.unwrap_or_else(|_| target.root.clone()))
+        });
+    }
     Ok(targets)
 }
 

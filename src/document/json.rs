@@ -16,7 +16,8 @@ use mistake::Opened;
 /// depth of 128 is what most readers allow.
 pub const LIMITS: Limits = Limits {
     depth: 128,
-    nodes: 1_000_000,
+    nodes: 300_000,
+    key_bytes: 2048,
 };
 
 /// Reads `bytes` as one JSON text.
@@ -243,6 +244,9 @@ impl<'t> Parser<'t> {
         self.count(start)?;
         let text = self.string()?;
         let span = Span::new(start, self.at);
+        if text.byte_count() > self.limits.key_bytes {
+            return Err(ParseError::key_too_long(span, self.limits));
+        }
         self.skip_white_space();
         if !self.skip_byte(b':') {
             return Err(mistake::no_colon(self.text, self.at, opened));

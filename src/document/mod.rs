@@ -162,6 +162,8 @@ pub struct Limits {
     pub depth: usize,
     /// Most nodes (keys and values) in one document, aliases followed.
     pub nodes: usize,
+    /// Longest key, in bytes: findings name what they are about by its keys.
+    pub key_bytes: usize,
 }
 
 /// Why a text has no tree.
@@ -187,6 +189,11 @@ impl ParseError {
 
     fn syntax(span: Span, message: impl Into<String>) -> Self {
         Self::new(ParseErrorKind::Syntax, span, message)
+    }
+
+    fn key_too_long(span: Span, limits: Limits) -> Self {
+        let message = format!("a key is longer than {} bytes", limits.key_bytes);
+        Self::too_complex(span, message)
     }
 
     fn too_complex(span: Span, message: impl Into<String>) -> Self {

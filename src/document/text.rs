@@ -57,6 +57,14 @@ impl Text {
         }
     }
 
+    /// Length in bytes; a lone surrogate is three.
+    pub fn byte_count(&self) -> usize {
+        match &self.0 {
+            Repr::Utf8(text) => text.len(),
+            Repr::Wtf8(bytes) => bytes.len(),
+        }
+    }
+
     /// Length in Unicode code points; a lone surrogate is one.
     pub fn char_count(&self) -> usize {
         match &self.0 {

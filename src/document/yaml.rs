@@ -32,6 +32,7 @@ use crate::diagnostic::Span;
 pub const LIMITS: Limits = Limits {
     depth: 64,
     nodes: 10_000,
+    key_bytes: 2048,
 };
 
 /// Reads the bytes `range` of `text` as one YAML document. All spans are places
@@ -230,8 +231,7 @@ impl Loader<'_> {
             text,
             span,
             is_string,
-        });
-        Ok(())
+        })
     }
 
     fn alias(&mut self, id: usize, span: Span) -> Result<(), ParseError> {
@@ -262,7 +262,7 @@ impl Loader<'_> {
                 text,
                 span,
                 is_string,
-            });
+            })?;
         } else {
             let kind = Value::Alias(node);
             self.put(Node { span, kind }, height);
@@ -383,13 +383,17 @@ impl Loader<'_> {
         }
     }
 
-    fn set_key(&mut self, new: Key) {
+    fn set_key(&mut self, new: Key) -> Result<(), ParseError> {
+        if new.text.byte_count() > self.limits.key_bytes {
+            return Err(ParseError::key_too_long(new.span, self.limits));
+        }
         if let Some(frame) = self.stack.last_mut()
             && let Items::Object { key, .. } = &mut frame.items
         {
             frame.end = frame.end.max(new.span.end);
             *key = Some(new);
         }
+        Ok(())
     }
 
     /// Counts more keys and values.

@@ -12,6 +12,9 @@ use std::path::{Component, Path, PathBuf};
 
 /// Links followed before a path counts as a loop, as in Linux.
 const MAX_LINKS: usize = 40;
+/// Parts of a path looked at before it counts as one, so that links to long
+/// paths of links do not multiply without end.
+const MAX_STEPS: usize = 4096;
 
 /// Where a path leads.
 #[derive(Debug)]
@@ -43,13 +46,22 @@ pub(super) fn resolve(root: &Path, base: &Path, relative: &Path) -> Resolution {
     let mut pending = VecDeque::new();
     push_front(&mut pending, relative, false);
     let mut links = 0;
+    let mut steps = 0;
     let mut missing = false;
-    let mut last = None;
+    // What the last step led to; a directory unless something else was met.
+    let mut last: Option<fs::Metadata> = None;
     while let Some((step, from_link)) = pending.pop_front() {
-        last = None;
+        steps += 1;
+        if steps > MAX_STEPS {
+            return Resolution::Loop;
+        }
+        // Behind a file there is nothing, not even its own directory.
+        missing |= last.take_if(|last| !last.is_dir()).is_some();
         match step {
             Step::Restart(start) => at = start,
+            Step::Stay => {}
             Step::Up => {
+                last = None;
                 at.pop();
                 if !from_link && !at.starts_with(root) {
                     return Resolution::Escape;
@@ -69,6 +81,7 @@ pub(super) fn resolve(root: &Path, base: &Path, relative: &Path) -> Resolution {
                         match fs::read_link(&at) {
                             Ok(target) => {
                                 at.pop();
+                                last = None;
                                 push_front(&mut pending, &target, true);
                             }
                             Err(error) => return Resolution::Unreadable(error),
@@ -144,6 +157,8 @@ fn special_kind(kind: fs::FileType) -> &'static str {
 enum Step {
     /// An absolute link target begins anew.
     Restart(PathBuf),
+    /// A `/` or `/.` at the end of a path: what it follows must be a directory.
+    Stay,
     Up,
     Down(OsString),
 }
@@ -160,6 +175,11 @@ fn push_front(pending: &mut VecDeque<(Step, bool)>, path: &Path, from_link: bool
             Component::ParentDir => steps.push(Step::Up),
             Component::Normal(name) => steps.push(Step::Down(name.to_owned())),
         }
+    }
+    // `components` drops what stands at the end.
+    let text = path.as_os_str().as_encoded_bytes();
+    if !steps.is_empty() && (text.ends_with(b"/") || text.ends_with(b"/.")) {
+        steps.push(Step::Stay);
     }
     for step in steps.into_iter().rev() {
         pending.push_front((step, from_link));
@@ -219,6 +239,10 @@ mod tests {
         link("nowhere", "dangling");
         link("../nowhere", "outside");
         link("../..", "a/up");
+        link("a/f/../f", "behind");
+        link("a/f/", "slash");
+        link("a/f/.", "dot");
+        link("a/b/", "slashed");
         let kind = |path: &str| match resolve(&root, &root, Path::new(path)) {
             Resolution::File(_) => "file",
             Resolution::Directory(_) => "directory",
@@ -233,6 +257,16 @@ mod tests {
             (".//a//f", "file"),
             ("./", "directory"),
             ("./a/f/x", "missing"),
+            ("./a/f/", "missing"),
+            ("./a/f/.", "missing"),
+            ("./a/f/..", "missing"),
+            ("./a/f/../f", "missing"),
+            ("./a/f/../../..", "escape"),
+            ("./behind", "missing"),
+            ("./slash", "missing"),
+            ("./dot", "missing"),
+            ("./slashed", "directory"),
+            ("./slashed/../b/", "directory"),
             ("./a/..", "directory"),
             ("./l/../..", "directory"),
             ("./l/../../..", "directory"),

@@ -23,6 +23,7 @@ mod report;
 mod skill;
 mod skills;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -37,6 +38,7 @@ pub use report::{
 use self::containment::Resolution;
 use crate::diagnostic::Diagnostic;
 use crate::spec::codes::manifest as manifest_codes;
+use crate::spec::credential;
 
 /// How to load.
 #[derive(Debug, Clone, Copy, Default)]
@@ -88,12 +90,31 @@ pub fn load(root: &Path, display: &str, options: &Options) -> io::Result<Package
         advice::check(&mut loader, &package);
     }
     package.diagnostics = loader.diagnostics;
+    for finding in &mut package.diagnostics {
+        tame(&mut finding.message);
+        if let Some(help) = &mut finding.help {
+            tame(help);
+        }
+    }
     package.sources = loader.sources;
     package.diagnostics.sort_by(|a, b| {
         let place = |finding: &Diagnostic| finding.location.map_or(0, |location| location.offset);
         (&a.path, place(a), a.code.id).cmp(&(&b.path, place(b), b.code.id))
     });
     Ok(package)
+}
+
+/// Makes a text of a finding fit to be shown to anyone: no token that a value
+/// brought in, and no more of a value than people read.
+fn tame(text: &mut String) {
+    const LONGEST: usize = 1_000;
+    if let Cow::Owned(masked) = credential::masked(text) {
+        *text = masked;
+    }
+    if let Some((cut, _)) = text.char_indices().nth(LONGEST) {
+        text.truncate(cut);
+        text.push('…');
+    }
 }
 
 fn load_manifest(loader: &mut Loader<'_>, package: &mut Package) {

@@ -39,13 +39,26 @@ fn push_visible(out: &mut String, character: char) {
 /// `text` on one line with everything hazardous written out (`\n`, `\u{1b}`):
 /// control characters, terminal escapes, bidirectional controls, line
 /// separators and invisible characters.
+///
+/// Logs of workflow runners obey lines that begin with `::` and whatever holds
+/// `##[`, and prose is broken into lines at spaces: both get a backslash.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_hazardous) {
+    let obeyed = text.contains("::") || text.contains("##[");
+    if !obeyed && !text.chars().any(is_hazardous) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
-    for character in text.chars() {
+    let mut rest = text;
+    while let Some(character) = rest.chars().next() {
+        let begins_word = out.is_empty() || out.ends_with(char::is_whitespace);
+        if begins_word && rest.starts_with("::") {
+            out.push('\\');
+        }
         push_visible_or(&mut out, character);
+        if out.ends_with("##") && rest.get(1..).is_some_and(|next| next.starts_with('[')) {
+            out.push('\\');
+        }
+        rest = rest.get(character.len_utf8()..).unwrap_or_default();
     }
     Cow::Owned(out)
 }
@@ -175,6 +188,19 @@ pub(super) fn uri(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn workflow_commands_in_prose_are_broken() {
+        for (text, shown) in [
+            ("::error::x", "\\::error::x"),
+            ("a ::add-mask::x", "a \\::add-mask::x"),
+            ("mcp::x", "mcp::x"),
+            ("##[error]x", "##\\[error]x"),
+            ("##[", "##\\["),
+        ] {
+            assert_eq!(visible(text), shown, "{text}");
+        }
+    }
 
     #[test]
     fn what_steers_a_terminal_is_written_out() {

@@ -115,6 +115,12 @@ pub(super) fn server_of(diagnostic: &Diagnostic) -> Option<String> {
         .flatten()
 }
 
+/// The skill's directory that a path below `skills/` belongs to.
+pub(super) fn skill_of(path: &str) -> &str {
+    let second = path.match_indices('/').nth(1);
+    second.map_or(path, |(end, _)| path.get(..end).unwrap_or(path))
+}
+
 /// Whether `path` is `directory` or lies in it.
 pub(super) fn is_within(path: &str, directory: &str) -> bool {
     path.strip_prefix(directory)

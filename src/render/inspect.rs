@@ -8,6 +8,8 @@
 
 use std::io;
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use super::json_v1::{self, Tool};
@@ -157,6 +159,26 @@ impl<'r> Package<'r> {
                 .collect()
         };
         let all = |_: &Diagnostic| true;
+        // One pass for all entries: a hostile file has as many as findings.
+        let mut of_skill: HashMap<&str, Vec<Reason<'r>>> = HashMap::new();
+        let mut of_server: HashMap<String, Vec<Reason<'r>>> = HashMap::new();
+        for found in &package.diagnostics {
+            let reason = Reason {
+                code: found.code.id,
+                message: &found.message,
+            };
+            match found.effect() {
+                Effect::SkillSkipped => {
+                    let directory = facts::skill_of(&found.path);
+                    of_skill.entry(directory).or_default().push(reason);
+                }
+                Effect::ServerSkipped => {
+                    let server = facts::server_of(found).unwrap_or_default();
+                    of_server.entry(server).or_default().push(reason);
+                }
+                _ => {}
+            }
+        }
         Self {
             path: &package.path,
             verdict: json_v1::verdict(package.verdict),
@@ -174,9 +196,7 @@ impl<'r> Package<'r> {
                     .iter()
                     .map(|skill| SkippedSkill {
                         path: &skill.path,
-                        reasons: reasons(Effect::SkillSkipped, &|found| {
-                            facts::is_within(&found.path, &skill.path)
-                        }),
+                        reasons: of_skill.remove(skill.path.as_str()).unwrap_or_default(),
                     })
                     .collect(),
             },
@@ -195,9 +215,7 @@ impl<'r> Package<'r> {
                     .iter()
                     .map(|name| SkippedServer {
                         name,
-                        reasons: reasons(Effect::ServerSkipped, &|found| {
-                            facts::server_of(found).as_ref() == Some(name)
-                        }),
+                        reasons: of_server.remove(name).unwrap_or_default(),
                     })
                     .collect(),
             },

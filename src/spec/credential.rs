@@ -2,6 +2,8 @@
 //! credential in it is a leak (§7.2.1, §9.2). No text defines "credential", so
 //! this only ever leads to a warning, and the value is never shown.
 
+use std::borrow::Cow;
+
 /// Headers that carry credentials by definition.
 const HEADERS: &[&str] = &["authorization", "proxy-authorization", "cookie"];
 
@@ -145,21 +147,58 @@ pub fn is_slot(value: &str) -> bool {
 
 /// Whether the value looks like a credential by its own shape, whatever its name.
 pub fn has_secret_shape(value: &str) -> bool {
-    if value.contains("-----BEGIN ") && value.contains("PRIVATE KEY-----") {
-        return true;
+    (value.contains("-----BEGIN ") && value.contains("PRIVATE KEY-----"))
+        || value.split(|c| !in_word(c)).any(is_token)
+}
+
+/// Names and values of options in command line arguments: `--name=value`, or the
+/// argument behind `--name`.
+pub fn option_value<'a>(argument: &'a str, before: Option<&'a str>) -> Option<(&'a str, &'a str)> {
+    let name = |option: &'a str| {
+        option
+            .starts_with('-')
+            .then(|| option.trim_start_matches('-'))
+    };
+    match argument.split_once('=') {
+        Some((option, value)) => Some((name(option)?, value)),
+        None if argument.starts_with('-') => None,
+        None => Some((name(before?)?, argument)),
     }
-    value
-        .split(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c)))
-        .any(|word| {
-            TOKEN_PREFIXES.iter().any(|(prefix, least)| {
-                word.strip_prefix(prefix).is_some_and(|rest| {
-                    rest.len() >= *least
-                        && rest
-                            .bytes()
-                            .any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
-                })
-            })
+}
+
+/// `text` with every word of a secret's shape taken out.
+pub fn masked(text: &str) -> Cow<'_, str> {
+    if !has_secret_shape(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.find(|c| !in_word(c)).unwrap_or(rest.len());
+        let (word, behind) = rest.split_at(end);
+        shown.push_str(if is_token(word) { "[hidden]" } else { word });
+        let next = behind.find(in_word).unwrap_or(behind.len());
+        let (between, further) = behind.split_at(next);
+        shown.push_str(between);
+        rest = further;
+    }
+    Cow::Owned(shown)
+}
+
+fn in_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_.".contains(c)
+}
+
+/// Whether a word begins like a token of a known issuer and goes on like one.
+fn is_token(word: &str) -> bool {
+    TOKEN_PREFIXES.iter().any(|(prefix, least)| {
+        word.strip_prefix(prefix).is_some_and(|rest| {
+            rest.len() >= *least
+                && rest
+                    .bytes()
+                    .any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
         })
+    })
 }
 
 /// The value behind an HTTP authentication scheme such as `Bearer`.
@@ -272,6 +311,22 @@ mod tests {
         for value in ["Bearer zz_0123456789abcdef", "hunter2!", "$5 and $6"] {
             assert!(!is_slot(value), "{value}");
         }
+    }
+
+    #[test]
+    fn options_name_their_values() {
+        assert_eq!(option_value("--api-key=x", None), Some(("api-key", "x")));
+        assert_eq!(option_value("x", Some("--api-key")), Some(("api-key", "x")));
+        assert_eq!(option_value("x", Some("run")), None);
+        assert_eq!(option_value("--y", Some("--x")), None);
+    }
+
+    #[test]
+    fn tokens_are_masked_in_messages() {
+        let token = format!("ghp_{}", "a1".repeat(18));
+        let text = format!("command \"npx --token {token}\" is wrong");
+        assert_eq!(masked(&text), "command \"npx --token [hidden]\" is wrong");
+        assert_eq!(masked("plain é text"), "plain é text");
     }
 
     #[test]

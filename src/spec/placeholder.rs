@@ -51,6 +51,9 @@ const EDITOR_PREFIXES: &[&str] = &[
     "pathSeparator",
 ];
 
+/// Longest name of a placeholder, in bytes.
+const MAX_NAME: usize = 200;
+
 /// Every placeholder in `text`, in order.
 pub fn find(text: &str) -> impl Iterator<Item = Placeholder<'_>> {
     let mut from = 0;
@@ -58,8 +61,12 @@ pub fn find(text: &str) -> impl Iterator<Item = Placeholder<'_>> {
         while let Some(at) = text.get(from..)?.find('$') {
             let offset = from + at;
             let behind = text.get(offset + 1..)?;
+            // A name is short; looking further would cost the whole text each time.
             if let Some(inner) = behind.strip_prefix('{')
-                && let Some(end) = inner.find('}')
+                && let Some(end) = inner
+                    .bytes()
+                    .take(MAX_NAME + 1)
+                    .position(|byte| byte == b'}')
                 && let Some(name) = inner.get(..end).filter(|name| is_name(name))
             {
                 from = offset + end + 3;
@@ -110,7 +117,6 @@ fn owner(name: &str) -> Owner {
 /// stays on one line.
 fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.len() <= 200
         && !name.contains(['{', '\n', '$'])
 }
 
@@ -153,5 +159,8 @@ mod tests {
         );
         assert_eq!(owners("cost: $5, ${}, ${1}, ${ x }, ${unclosed, $é"), []);
         assert_eq!(owners("${A${B}"), [("${B}", Owner::Nobody)]);
+        assert_eq!(owners(&format!("${{{}}}", "a".repeat(MAX_NAME + 1))), []);
+        // Linear, whatever is never closed.
+        assert_eq!(find(&"${".repeat(1 << 20)).count(), 0);
     }
 }

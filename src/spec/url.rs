@@ -67,7 +67,7 @@ fn host_of(address: &str) -> Result<&str, String> {
             .ok_or("has an unclosed [ in its host")?;
         literal
             .parse::<Ipv6Addr>()
-            .map_err(|_| format!("has no IPv6 address in [{literal}]"))?;
+            .map_err(|_| "has no IPv6 address between [ and ]".to_owned())?;
         let port = match behind {
             "" => None,
             behind => Some(
@@ -92,10 +92,10 @@ fn host_of(address: &str) -> Result<&str, String> {
     // An empty port is legal and means the default one.
     match port {
         Some(port) if !port.bytes().all(|byte| byte.is_ascii_digit()) => {
-            Err(format!("has the port {port:?}, which is not a number"))
+            Err("has a port that is not a number".into())
         }
         Some(port) if !port.is_empty() && port.parse::<u16>().is_err() => {
-            Err(format!("has the port {port}, which is larger than 65535"))
+            Err("has a port larger than 65535".into())
         }
         _ => Ok(host),
     }

@@ -679,6 +679,85 @@ fn recursive_names_foreign_manifests_beside_the_report() {
     assert_eq!(place.run(["validate", "grafana"]).status, Some(1));
 }
 
+#[cfg(unix)]
+#[test]
+fn recursive_reads_only_a_gitignore_that_is_a_small_file() {
+    use std::os::unix::fs::symlink;
+    let outside = Place::new();
+    outside.write("patterns", "good\n");
+    // A FIFO would wait for ever, a device never end, a link lead outside.
+    let fifo = |place: &Place| {
+        let made = std::process::Command::new("mkfifo")
+            .arg(place.path().join(".gitignore"))
+            .status();
+        assert!(made.expect("mkfifo").success());
+    };
+    let link = |target: &std::path::Path| {
+        let target = target.to_owned();
+        move |place: &Place| symlink(&target, place.path().join(".gitignore")).expect("a link")
+    };
+    let traps: [&dyn Fn(&Place); 3] = [
+        &fifo,
+        &link(std::path::Path::new("/dev/zero")),
+        &link(&outside.path().join("patterns")),
+    ];
+    for trap in traps {
+        let place = Place::new();
+        place.good_package("good");
+        trap(&place);
+        let run = place.run(["validate", "-r"]);
+        assert_eq!((run.status, run.stderr.as_str()), (Some(0), ""));
+    }
+    let place = Place::new();
+    place.good_package("good");
+    place.write(".gitignore", "fooN*bar\n".repeat(10_000));
+    let run = place.run(["validate", "-r"]);
+    assert_eq!(run.status, Some(2));
+    assert!(
+        run.stderr.contains(".gitignore: larger than"),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stdout.contains("1 package loads"), "{}", run.stdout);
+}
+
+#[test]
+fn no_format_shows_a_token() {
+    let place = Place::new();
+    place.good_package("p");
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    place.write(
+        "p/mcp.json",
+        format!(
+            r#"{{"$schema": "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json", "mcpServers": {{
+  "a": {{"type": "stdio", "command": "npx -y srv --token {token}"}},
+  "b": {{"type": "stdio", "command": "npx", "args": ["--config=./x?token={token}", "--password=hunter2SECRET"]}},
+  "c": {{"type": "sse", "url": "https://admin:hunter2SECRET/x@a.example/mcp"}},
+  "d": {{"type": "sse", "url": "https://a.example/mcp/{token}"}},
+  "e": {{"type": "{token}", "command": "x"}}
+}}}}"#
+        ),
+    );
+    place.write(
+        "p/skills/leak/SKILL.md",
+        format!("---\nname: leak\ndescription: token: {token}\n---\n"),
+    );
+    for format in ["text", "json", "github", "sarif", "junit", "load-report"] {
+        let run = place.run(["validate", "p", "--format", format]);
+        for secret in [token.as_str(), "hunter2SECRET"] {
+            assert!(!run.stdout.contains(secret), "{format}: {}", run.stdout);
+        }
+    }
+    let report = json(&place.run(["validate", "p", "--format", "json"]).stdout);
+    let found = report["packages"][0]["diagnostics"]
+        .as_array()
+        .expect("findings");
+    let credentials = found
+        .iter()
+        .filter(|found| found["code"] == "mcp::credential");
+    assert_eq!(credentials.count(), 4);
+}
+
 #[test]
 fn recursive_names_what_lacks_a_manifest() {
     let place = Place::new();

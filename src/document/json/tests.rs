@@ -131,7 +131,11 @@ fn depth_and_size_are_bounded() {
             (ParseErrorKind::TooComplex, Span::new(at, at + 1))
         );
     }
-    let limits = Limits { depth: 1, nodes: 4 };
+    let limits = Limits {
+        depth: 1,
+        nodes: 4,
+        key_bytes: 9,
+    };
     assert!(parse(b"[1,2,3]", limits).is_ok());
     assert!(parse(b"{\"a\":1}", limits).is_ok());
     let error = parse(b"[1,2,3,44]", limits).expect_err("five nodes");

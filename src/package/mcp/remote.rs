@@ -101,6 +101,9 @@ fn url(entry: &mut Entry<'_, '_>, member: &Member) {
     };
     values::literal(entry, &text);
     values::url_template(entry, &text);
+    if values::credential_in(entry, &text, "the URL") {
+        return;
+    }
     for (name, part) in url::query_pairs(value) {
         let part = Value {
             name: Some(name),

@@ -10,6 +10,7 @@ use super::values::{self, Value};
 use crate::diagnostic::Span;
 use crate::document::{Member, Object, Pointer};
 use crate::spec::codes::mcp as codes;
+use crate::spec::credential;
 use crate::spec::placeholder::{self, NAMES, Owner};
 
 /// The base directories a `cwd` may begin with, beside `./`.
@@ -46,6 +47,13 @@ fn command(entry: &mut Entry<'_, '_>, member: &Member) {
     };
     let shown = text.display();
     let value = text.as_str().unwrap_or("\0");
+    let secret = Value {
+        span,
+        pointer: &pointer,
+        name: None,
+        text: value,
+    };
+    values::credential_in(entry, &secret, "the command");
     let placeholder = placeholder::find(value).next();
     let form = |what: &str| {
         (
@@ -57,6 +65,8 @@ fn command(entry: &mut Entry<'_, '_>, member: &Member) {
         Some(form("is empty"))
     } else if value.chars().any(char::is_control) {
         Some(form("holds control characters"))
+    } else if value.as_bytes().get(1) == Some(&b':') {
+        Some(form("names a drive, which is a path on one platform only"))
     } else if value.contains('\\') {
         Some(form(
             "holds a backslash, which is a path on one platform only",
@@ -221,6 +231,17 @@ fn form_help(value: &str) -> String {
 }
 
 fn command_line_help(value: &str) -> String {
+    let all: Vec<&str> = value.split_whitespace().collect();
+    let secret = all.iter().enumerate().any(|(at, word)| {
+        let before = at
+            .checked_sub(1)
+            .and_then(|before| all.get(before).copied());
+        credential::option_value(word, before)
+            .is_some_and(|(name, _)| credential::is_secret_name(name))
+    });
+    if secret || value.len() > 400 {
+        return "write the executable alone, and each argument as an element of args".to_owned();
+    }
     let mut words = value.split_whitespace();
     match words.next() {
         Some(first) => {
@@ -271,7 +292,16 @@ fn args(entry: &mut Entry<'_, '_>, fields: &Object) -> Vec<String> {
             text: &value,
         };
         values::expanded(entry, &text);
-        values::credential(entry, &text);
+        let before = args.last().map(String::as_str);
+        let secret = match credential::option_value(&value, before) {
+            Some((option, part)) => Value {
+                name: Some(option),
+                text: part,
+                ..text
+            },
+            None => text,
+        };
+        values::credential_in(entry, &secret, "the argument");
         args.push(value);
     }
     args

@@ -18,6 +18,9 @@ const MAX_LINES: usize = 500;
 /// is reported as too long anyway.
 const MAX_MARKDOWN: usize = 1024 * 1024;
 
+/// Most links of one skill that are looked up in the file system.
+const MAX_LOOKUPS: usize = 500;
+
 /// Adds advice about `text[body]`; `path` is the file's path in the package.
 pub(super) fn check(
     loader: &Loader<'_>,
@@ -103,6 +106,7 @@ fn links(
 ) {
     let directory = Path::new(path).parent().unwrap_or(Path::new(""));
     let mut seen = BTreeSet::new();
+    let mut looked_up = 0;
     for (event, range) in Parser::new(markdown).into_offset_iter() {
         let (Event::Start(Tag::Link { dest_url, .. }) | Event::Start(Tag::Image { dest_url, .. })) =
             event
@@ -136,6 +140,10 @@ fn links(
                 "copy the file into the skill, or name the other skill instead of linking to it",
             ));
             continue;
+        }
+        looked_up += 1;
+        if looked_up > MAX_LOOKUPS {
+            return;
         }
         let place = directory.join(&target);
         if matches!(

@@ -7,7 +7,7 @@ use super::super::file::{Source, quoted};
 use crate::diagnostic::{Diagnostic, Severity, Span};
 use crate::document::{Document, Member, Object, ParseErrorKind, Pointer, Value, yaml};
 use crate::spec::codes::skill as codes;
-use crate::spec::{name, near};
+use crate::spec::{credential, name, near};
 
 /// The keys the format lists; others are kept and warned about.
 const KEYS: &[&str] = &[
@@ -360,7 +360,11 @@ impl Check<'_, '_> {
                                 &pointer,
                                 format!("{what} is not a string"),
                             )
-                            .with_help(format!("quote it: \"{raw}\"")),
+                            .with_help(if credential::is_secret_name(&key) {
+                                "quote it, or better remove it".to_owned()
+                            } else {
+                                format!("quote it: \"{raw}\"")
+                            }),
                     );
                 }
             }

@@ -109,11 +109,21 @@ fn find(bytes: &[u8], from: usize, any_of: &[u8]) -> Option<usize> {
     Some(from + at)
 }
 
-/// What stands between `//` and `@` of a URL.
+/// What stands between `//` and `@` of a URL. A password that was not encoded
+/// ends the authority early; then what looks like a port is no number.
 fn user_information(url: &str) -> Option<Span> {
     let start = url.find("://")? + 3;
-    let authority = url.get(start..)?.split(['/', '?', '#']).next()?;
-    Some(Span::new(start, start + authority.rfind('@')?))
+    let rest = url.get(start..)?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    if let Some(end) = authority.rfind('@') {
+        return Some(Span::new(start, start + end));
+    }
+    let (_, port) = authority.rsplit_once(':')?;
+    let is_port = port
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b']');
+    let end = rest.rfind('@').filter(|_| !is_port)?;
+    Some(Span::new(start, start + end))
 }
 
 #[cfg(test)]

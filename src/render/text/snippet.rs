@@ -183,10 +183,15 @@ impl Snippet {
     }
 }
 
-/// The line that `at` is in, without its ending.
+/// The line that `at` is in, without its ending, and no more of it than any
+/// screen shows: a file may be one line of megabytes with a finding in each word.
 fn line_around(text: &str, at: usize) -> Option<Span> {
-    let start = text.get(..at)?.rfind(['\n', '\r']).map_or(0, |end| end + 1);
-    let rest = text.get(at..)?;
+    const REACH: usize = 4096;
+    let from = floor_boundary(text, at.saturating_sub(REACH));
+    let to = floor_boundary(text, at.saturating_add(REACH));
+    let before = text.get(from..at)?.rfind(['\n', '\r']);
+    let start = before.map_or(from, |end| from + end + 1);
+    let rest = text.get(at..to)?;
     let end = at + rest.find(['\n', '\r']).unwrap_or(rest.len());
     Some(Span::new(start, end))
 }
