@@ -54,11 +54,12 @@ pub(super) fn decode(bytes: &[u8]) -> Result<&str, ParseError> {
 /// The encoding of a text whose first character takes more than one byte, told
 /// by where its NUL bytes stand: a JSON text begins with ASCII.
 fn wide(bytes: &[u8]) -> Option<(&'static str, usize)> {
+    let ascii = |byte: u8| matches!(byte, 1..=0x7F);
     match *bytes {
-        [0, 0, 0, x, ..] if x != 0 => Some(("UTF-32 (big-endian)", 4)),
-        [x, 0, 0, 0, ..] if x != 0 => Some(("UTF-32 (little-endian)", 4)),
-        [0, x, ..] if x != 0 => Some(("UTF-16 (big-endian)", 2)),
-        [x, 0, ..] if x != 0 => Some(("UTF-16 (little-endian)", 2)),
+        [0, 0, 0, x, ..] if ascii(x) => Some(("UTF-32 (big-endian)", 4)),
+        [x, 0, 0, 0, ..] if ascii(x) => Some(("UTF-32 (little-endian)", 4)),
+        [0, x, ..] if ascii(x) => Some(("UTF-16 (big-endian)", 2)),
+        [x, 0, ..] if ascii(x) => Some(("UTF-16 (little-endian)", 2)),
         _ => None,
     }
 }

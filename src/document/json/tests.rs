@@ -300,6 +300,7 @@ fn the_usual_mistakes_are_named() {
         ("[\u{FEFF}]", "\u{FEFF}", "found U+FEFF"),
         ("[1\u{C}]", "\u{C}", "found U+000C"),
         ("é", "é", "found `é`"),
+        ("\0\u{FEFF}", "\0", "found U+0000"),
     ] {
         let (found, message) = refuse(text);
         assert_eq!(found, part, "{text:?}: {message}");
