@@ -3,6 +3,7 @@
 #![no_main]
 
 #[path = "../../tests/it/document/promises.rs"]
+#[expect(dead_code, reason = "the targets share it, and each judges one format")]
 mod promises;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
