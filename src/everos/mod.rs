@@ -15,6 +15,7 @@
 //! | [`query`], [`render`] | prompt in, memory block out |
 //! | [`redact`] | credentials never leave |
 //! | [`provision`] | starting a local server |
+//! | [`handover`] | settings for the model's shell |
 //! | [`status`] | a report on all of it |
 //! | [`json`], [`text`], [`time`], [`digest`], [`deadline`], [`log`] | tools |
 //!
@@ -28,6 +29,7 @@ pub mod config;
 pub mod deadline;
 pub mod digest;
 pub mod git;
+pub mod handover;
 pub mod http;
 pub mod identity;
 pub mod json;
@@ -75,6 +77,9 @@ pub trait Host: Sync {
     fn default_data_dir(&self) -> &'static str;
     /// The variable that tells our own children from the host's.
     fn guard_variable(&self) -> &'static str;
+    /// The variable that names a file whose lines are run before each command of
+    /// the model's shell. The host sets it when a session starts.
+    fn shell_environment_variable(&self) -> &'static str;
     /// What the user types to see the status report.
     fn status_command(&self) -> &'static str;
     /// Names of tags the host puts around text that is not the user's own.

@@ -293,3 +293,65 @@ fn more_is_said_when_asked_for() {
     );
     assert!(!log.contains("private"), "{log}");
 }
+
+#[test]
+fn the_shell_is_handed_what_only_hooks_are_told() {
+    let server = FakeEveros::start();
+    let mut place = Place::new(&server);
+    let file = place.path("env file.sh");
+    fs::write(&file, "export OTHER=1").unwrap();
+    place
+        .unset("EVEROS_CC_BASE_URL")
+        .set("CLAUDE_PLUGIN_OPTION_BASE_URL", server.url())
+        .set("CLAUDE_PLUGIN_OPTION_EVEROS_DIR", "/it's a $HOME \"dir\"")
+        .set("CLAUDE_ENV_FILE", file.to_str().unwrap());
+    let start = |place: &Place, session: &str, source: &str| {
+        place
+            .hook(
+                "session-start",
+                json!({"session_id": session, "source": source}),
+            )
+            .fine();
+    };
+    start(&place, "s1", "startup");
+    start(&place, "s1", "compact");
+    place
+        .hook(
+            "user-prompt-submit",
+            json!({"session_id": "s1", "prompt": "what is the plan here"}),
+        )
+        .fine();
+    let text = fs::read_to_string(&file).unwrap();
+    assert_eq!(text.lines().count(), 4, "each once: {text}");
+    let shell = Command::new("/bin/sh")
+        .args(["-c", ". \"$1\"; printf '%s\\n' \"$OTHER\" \"$EVEROS_CC_BASE_URL\" \"$EVEROS_CC_EVEROS_DIR\" \"$EVEROS_CC_DATA_DIR\"", "sh"])
+        .arg(&file)
+        .env_clear()
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8(shell.stdout).unwrap(),
+        format!(
+            "1\n{}\n/it's a $HOME \"dir\"\n{}\n",
+            server.url(),
+            place.path("data").display()
+        )
+    );
+    // What the user set in the environment is in the shell's already.
+    let other = place.path("other.sh");
+    let data = place.path("data");
+    let project = place.path("project");
+    place
+        .set("EVEROS_CC_BASE_URL", server.url())
+        .set("EVEROS_CC_DATA_DIR", data.to_str().unwrap())
+        .unset("CLAUDE_PLUGIN_OPTION_EVEROS_DIR")
+        .set("CLAUDE_ENV_FILE", other.to_str().unwrap());
+    start(&place, "s2", "startup");
+    assert!(!other.exists());
+    // A place that cannot be written to stops nothing.
+    place
+        .unset("EVEROS_CC_DATA_DIR")
+        .set("CLAUDE_ENV_FILE", project.to_str().unwrap());
+    start(&place, "s3", "startup");
+    assert!(place.path("data/state/s3.json").is_file());
+}

@@ -5,6 +5,7 @@ use std::fs;
 use std::time::{Duration, SystemTime};
 
 use super::super::deadline::Deadline;
+use super::super::handover;
 use super::super::provision::{self, Found};
 use super::super::state::{Session, Store, Unavailable};
 use super::super::{Call, Context, Empty, Outcome, Start};
@@ -25,6 +26,7 @@ const SWEEP_AT_MOST: usize = 5;
 /// Runs the stage.
 pub fn run(context: &Context<'_>, call: &Call, start: Start) -> Outcome {
     let deadline = Deadline::after(TOTAL);
+    handover::hand_on(context);
     first_sight(context, call);
     let found = provision::ensure(context, deadline);
     let mut notes = Vec::new();

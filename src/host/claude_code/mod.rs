@@ -69,6 +69,10 @@ impl Host for ClaudeCode {
         "EVEROS_CC_INSIDE"
     }
 
+    fn shell_environment_variable(&self) -> &'static str {
+        "CLAUDE_ENV_FILE"
+    }
+
     fn status_command(&self) -> &'static str {
         "/everos:status"
     }
