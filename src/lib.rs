@@ -7,6 +7,7 @@
 //! | module | what lives there |
 //! | --- | --- |
 //! | [`render`] | the report formats: a report in, bytes out |
+//! | [`export`] | writing packages: a plan, and its application as a whole or not at all |
 //! | [`host`] | thin adapters, one per host of the memory plugin: payloads in, transcripts as turns, answers out |
 //! | [`everos`] | the memory plugin, host-neutral: recall, capture, seal |
 //! | [`package`] | a directory → [`package::Package`]: what a client loads, and every finding |
@@ -22,6 +23,7 @@
 pub mod diagnostic;
 pub mod document;
 pub mod everos;
+pub mod export;
 pub mod host;
 pub mod package;
 pub mod render;

@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 use apkit::diagnostic::{Code, Threshold};
+use apkit::export::everos;
 use apkit::spec::codes::package;
 use apkit::spec::version::VERSIONS;
 
@@ -56,6 +57,8 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Print a JSON Schema
     Schema(Schema),
+    /// Write a package that apkit brings along
+    Export(Export),
     /// Look at the EverOS memory of Claude Code
     Everos(super::everos::Everos),
     /// Run a hook of the memory plugin, for a host
@@ -278,6 +281,48 @@ pub(crate) enum Document {
     Mcp,
     /// The report of `apkit validate --format json`
     Report,
+}
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  apkit export builtin:everos --out everos
+  apkit export builtin:everos --out memory --marketplace
+      and then: claude plugin marketplace add ./memory
+                claude plugin install everos@everos
+
+A directory that an export wrote, and nobody changed since, is replaced.
+";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXPORT_EXAMPLES)]
+pub(crate) struct Export {
+    /// What to write; there is only builtin:everos
+    #[arg(value_enum, value_name = "SOURCE")]
+    pub(crate) source: Source,
+
+    /// The directory to write
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: PathBuf,
+
+    /// Write a marketplace that holds the package
+    #[arg(long)]
+    pub(crate) marketplace: bool,
+
+    /// The program to put into the package, instead of this one
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub(crate) bin: Option<PathBuf>,
+
+    /// Replace whatever DIR is
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// What can be exported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Source {
+    /// The EverOS memory plugin for Claude Code
+    #[value(name = everos::SOURCE)]
+    Everos,
 }
 
 #[derive(Debug, Args)]

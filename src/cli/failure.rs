@@ -68,6 +68,17 @@ pub(crate) enum Failure {
     )]
     ReportHasNoSpec,
 
+    /// `export` wrote nothing.
+    #[error("export to {}: {error}", show(path))]
+    Export {
+        path: PathBuf,
+        error: apkit::export::Error,
+    },
+
+    /// `export` has no program to put into the package.
+    #[error("read the program {}: {}", show(path), reason(error))]
+    Program { path: PathBuf, error: io::Error },
+
     /// `everos search` was given nothing to search for.
     #[error("search: the query is empty")]
     EmptyQuery,
@@ -91,6 +102,10 @@ impl Failure {
             Self::Read { error, .. } if error.kind() == io::ErrorKind::NotFound => {
                 Some("name a package directory, or the plugin.json in it")
             }
+            Self::Export {
+                error: apkit::export::Error::Occupied(_),
+                ..
+            } => Some("--force replaces it, whatever it holds"),
             Self::UnknownCode { .. } => Some("`apkit explain` lists all codes"),
             _ => None,
         }

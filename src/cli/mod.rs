@@ -5,6 +5,7 @@ mod args;
 mod everos;
 mod exit;
 mod explain;
+mod export;
 mod failure;
 mod hook;
 mod inspect;
@@ -50,6 +51,7 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Inspect(arguments) => inspect::run(arguments, cli.color),
         Command::Explain(arguments) => explain::run(arguments, cli.color),
         Command::Schema(arguments) => schema::run(arguments),
+        Command::Export(arguments) => export::run(arguments),
         Command::Everos(arguments) => everos::run(arguments),
         Command::Hook(arguments) => return hook::run(&arguments.event),
         Command::Completions(arguments) => shell::completions(arguments),

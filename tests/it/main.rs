@@ -6,6 +6,7 @@ mod cli;
 mod conformance;
 mod document;
 mod everos_cli;
+mod export;
 mod fake_everos;
 mod hook_capture;
 mod hook_content;

@@ -1,0 +1,254 @@
+//! Applying a plan: everything is written beside the target, judged there, and
+//! only then given the target's name.
+
+use std::collections::BTreeSet;
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Component, Path, PathBuf};
+
+use super::{Output, Plan};
+use crate::diagnostic::Threshold;
+use crate::everos::digest;
+use crate::package;
+
+/// The list of what was written, in the form `sha256sum --check` reads. It tells
+/// a later export that a directory is ours and unchanged.
+const RECEIPT: &str = "apkit-export.sha256";
+
+/// How to treat what is there.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Replace a target that an export did not write, or that was changed since.
+    pub force: bool,
+}
+
+/// Why nothing was written. Messages read after "failed to export: ".
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The target names no directory that could be made.
+    #[error("the target has no name of its own")]
+    NoName,
+    /// The target is somebody else's.
+    #[error("the target exists, and {0}")]
+    Occupied(&'static str),
+    /// What would be written does not pass as a package.
+    #[error("the result would not pass `apkit validate --strict`: {}", .0.join("; "))]
+    NotValid(Vec<String>),
+    /// A path of the plan does not stay below the target.
+    #[error("{0:?} is no path below the target")]
+    Outside(String),
+    /// The file system refused.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+/// Writes everything that `plan` holds to the directory `target`, or nothing.
+/// What an earlier export wrote there, and nobody changed, is replaced; so is an
+/// empty directory.
+///
+/// # Errors
+///
+/// When the target is occupied, the result is not valid with warnings counted as
+/// errors, or the file system refuses. The target then is as it was.
+pub fn apply(plan: &Plan, target: &Path, options: Options) -> Result<(), Error> {
+    // Through a link, the directory it leads to is replaced and the link stays.
+    let target = match fs::symlink_metadata(target) {
+        Ok(_) => fs::canonicalize(target)?,
+        Err(error) if error.kind() == ErrorKind::NotFound => target.to_owned(),
+        Err(error) => return Err(error.into()),
+    };
+    if target.file_name().is_none() {
+        return Err(Error::NoName);
+    }
+    let occupied = target.exists();
+    if occupied && !options.force {
+        check_ours(&target)?;
+    }
+    if let Some(parent) = target
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+    {
+        fs::create_dir_all(parent)?;
+    }
+    let staging = Beside::create(&target, "new")?;
+    for output in &plan.outputs {
+        write(&staging.path, output)?;
+    }
+    write(
+        &staging.path,
+        &Output::text(RECEIPT, receipt(&plan.outputs)),
+    )?;
+    judge(plan, &staging.path)?;
+    if occupied {
+        replace(staging, &target)
+    } else {
+        Ok(staging.rename_to(&target)?)
+    }
+}
+
+/// Refuses a target that is neither empty nor exactly what an export wrote.
+fn check_ours(target: &Path) -> Result<(), Error> {
+    if !target.is_dir() {
+        return Err(Error::Occupied("it is no directory"));
+    }
+    let mut found = BTreeSet::new();
+    list(target, "", &mut found)?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    if !found.remove(RECEIPT) {
+        return Err(Error::Occupied("no export has written it"));
+    }
+    let receipt = fs::read_to_string(target.join(RECEIPT))?;
+    let mut listed = BTreeSet::new();
+    for line in receipt.lines() {
+        let Some((sum, path)) = line.split_once("  ") else {
+            return Err(Error::Occupied("its list of files is not one of an export"));
+        };
+        let is_same = found.contains(path) && digest::hex(&fs::read(target.join(path))?, 64) == sum;
+        if !is_same {
+            return Err(Error::Occupied("it was changed since it was exported"));
+        }
+        listed.insert(path.to_owned());
+    }
+    if listed != found {
+        return Err(Error::Occupied(
+            "it holds files that the export did not write",
+        ));
+    }
+    Ok(())
+}
+
+/// The paths of everything below `directory` but directories that hold something.
+fn list(directory: &Path, prefix: &str, found: &mut BTreeSet<String>) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        let before = found.len();
+        if entry.file_type()?.is_dir() {
+            list(&entry.path(), &format!("{path}/"), found)?;
+        }
+        if found.len() == before {
+            found.insert(path);
+        }
+    }
+    Ok(())
+}
+
+fn receipt(outputs: &[Output]) -> String {
+    let mut lines: Vec<String> = outputs
+        .iter()
+        .map(|output| format!("{}  {}\n", digest::hex(&output.bytes, 64), output.path))
+        .collect();
+    lines.sort_unstable_by(|a, b| a.get(66..).cmp(&b.get(66..)));
+    lines.concat()
+}
+
+fn write(root: &Path, output: &Output) -> Result<(), Error> {
+    let relative = Path::new(&output.path);
+    let is_below = relative
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
+    if output.path.is_empty() || !is_below {
+        return Err(Error::Outside(output.path.clone()));
+    }
+    let path = root.join(relative);
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&path)?;
+    file.write_all(&output.bytes)?;
+    // Whatever the user's mask says: the package is there to be passed on.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = if output.executable { 0o755 } else { 0o644 };
+        file.set_permissions(fs::Permissions::from_mode(mode))?;
+    }
+    Ok(())
+}
+
+/// Judges the packages with warnings counted as errors.
+fn judge(plan: &Plan, root: &Path) -> Result<(), Error> {
+    let mut wrong = Vec::new();
+    for path in &plan.packages {
+        let root = if path.is_empty() {
+            root.to_owned()
+        } else {
+            root.join(path)
+        };
+        let package = package::load(&root, path, &package::Options::default())?;
+        let counted = package
+            .diagnostics
+            .iter()
+            .filter(|finding| Threshold::Warning.is_reached_by(finding.code));
+        wrong.extend(
+            counted.map(|finding| {
+                format!("{}: {}: {}", finding.path, finding.code.id, finding.message)
+            }),
+        );
+    }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::NotValid(wrong))
+    }
+}
+
+/// Puts what was staged in the place of `target`, which comes back if that fails.
+fn replace(staging: Beside, target: &Path) -> Result<(), Error> {
+    let mut old = Beside::create(target, "old")?;
+    let aside = old.path.join("target");
+    fs::rename(target, &aside)?;
+    if let Err(error) = staging.rename_to(target) {
+        // Kept where it is, rather than deleted, should it not go back.
+        if fs::rename(&aside, target).is_err() {
+            old.keep = true;
+        }
+        return Err(error.into());
+    }
+    Ok(())
+}
+
+/// A directory beside the target, in the same file system. It goes away with the
+/// value unless it is renamed.
+struct Beside {
+    path: PathBuf,
+    keep: bool,
+}
+
+impl Beside {
+    fn create(target: &Path, purpose: &str) -> Result<Self, Error> {
+        let name = target.file_name().ok_or(Error::NoName)?;
+        for attempt in 0_u32.. {
+            let mut beside = std::ffi::OsString::from(".");
+            beside.push(name);
+            beside.push(format!(".{}-{attempt}.{purpose}", std::process::id()));
+            let path = target.with_file_name(beside);
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(Self { path, keep: false }),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && attempt < 100 => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Error::Io(ErrorKind::AlreadyExists.into()))
+    }
+
+    fn rename_to(mut self, target: &Path) -> io::Result<()> {
+        fs::rename(&self.path, target)?;
+        self.keep = true;
+        Ok(())
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        if !self.keep {
+            // Nothing better can be done about it here.
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
