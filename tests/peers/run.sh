@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs every test against a real peer; a peer that cannot be installed is a
-# failure, never a skip.
+# failure, never a skip. A test whose driver is no part of this project says
+# SKIPPED if the driver is not there.
 #
 # usage: tests/peers/run.sh [CACHE]
 # CACHE (or $APKIT_PEERS_CACHE) keeps what the peers install between runs.
