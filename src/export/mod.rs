@@ -4,7 +4,7 @@
 //! | module | what lives there |
 //! | --- | --- |
 //! | [`everos`] | the plan for the everos memory plugin, whose sources are in `package/` |
-//! | [`apply`](mod@apply) | staging, judgement, replacement |
+//! | `apply` | staging, judgement, replacement |
 
 mod apply;
 pub mod everos;
