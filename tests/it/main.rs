@@ -16,6 +16,7 @@ mod hook_seal;
 mod hook_start;
 mod hook_support;
 mod layers;
+mod readme;
 mod render;
 mod sarif;
 mod support;
