@@ -9,6 +9,7 @@
 //! | [`render`] | the report formats: a report in, bytes out |
 //! | [`export`] | writing packages: a plan, and its application as a whole or not at all |
 //! | [`host`] | thin adapters, one per host of the memory plugin: payloads in, transcripts as turns, answers out |
+//! | [`source`] | where packages come from: git, npm, archives, directories → a contained tree |
 //! | [`everos`] | the memory plugin, host-neutral: recall, capture, seal |
 //! | [`package`] | a directory → [`package::Package`]: what a client loads, and every finding |
 //! | [`spec`] | the pure rule book: versions, names, schemas, and [`spec::codes`], where each diagnostic code is declared once |
@@ -27,5 +28,6 @@ pub mod export;
 pub mod host;
 pub mod package;
 pub mod render;
+pub mod source;
 pub mod spec;
 pub mod sys;
