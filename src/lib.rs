@@ -15,12 +15,14 @@
 //! | [`spec`] | the pure rule book: versions, names, schemas, and [`spec::codes`], where each diagnostic code is declared once |
 //! | [`document`] | one spanned tree for JSON and YAML frontmatter |
 //! | [`diagnostic`] | findings, severities, effects, places in a text |
+//! | [`archive`] | trees of files from outside, entry by entry: the one way in, and archives in and out |
 //! | [`sys`] | what differs between operating systems |
 //!
 //! A diagnostic code leads to its rule: `family::name` is declared in
 //! `src/spec/codes/family.rs` and checked in `src/package/family.rs` (or the
 //! directory of that name).
 
+pub mod archive;
 pub mod diagnostic;
 pub mod document;
 pub mod everos;

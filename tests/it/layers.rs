@@ -45,6 +45,12 @@ const CRATES: &[(&str, &str)] = &[
     ("pulldown_cmark", "package/skill"),
     ("spdx", "package/manifest"),
     ("ignore", "package/discover"),
+    ("flate2", "archive"),
+    ("tar", "archive"),
+    ("zip", "archive"),
+    ("sha2", "archive"),
+    ("unicode_normalization", "archive"),
+    ("walkdir", "archive"),
     ("libc", ""),
 ];
 

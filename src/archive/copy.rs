@@ -1,0 +1,144 @@
+//! A directory as a source.
+
+use std::cell::RefCell;
+use std::fs::{self, Metadata};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::walk::{self, Found, Visit};
+use super::{LeftOutReason, Refusal, Stage};
+
+/// Takes everything below the directory `from` into the stage. No link is
+/// followed; `.git` is left out and named wherever it lies; the stage's own
+/// directory, should it lie below `from`, is passed over.
+///
+/// # Errors
+///
+/// When an entry is refused or cannot be read, both with its name, and when
+/// something changed meanwhile, so that the copy could be of no one moment.
+pub fn copy_directory(from: &Path, stage: &mut Stage) -> Result<(), Refusal> {
+    let own = fs::canonicalize(stage.path()).ok();
+    let left_out = RefCell::new(Vec::new());
+    let skip = |visit: &Visit| {
+        if visit.path.rsplit(|&byte| byte == b'/').next() == Some(b".git") {
+            left_out.borrow_mut().push(visit.path.clone());
+            return true;
+        }
+        matches!(visit.found, Found::Directory)
+            && own.is_some()
+            && fs::canonicalize(&visit.on_disk).ok() == own
+    };
+    let mut directories = vec![Seen::at(from, Vec::new())?];
+    for visit in walk::walk_but(from, skip) {
+        let visit = visit.map_err(gone)?;
+        match &visit.found {
+            Found::Directory => {
+                stage.directory(&visit.path)?;
+                directories.push(Seen::at(&visit.on_disk, visit.path)?);
+            }
+            Found::Link(target) => stage.link(&visit.path, target)?,
+            Found::Special(kind) => {
+                return Err(Refusal::Kind {
+                    entry: visit.name(),
+                    kind,
+                });
+            }
+            Found::File(metadata) => copy_file(&visit, metadata, stage)?,
+        }
+    }
+    for path in left_out.into_inner() {
+        stage.leave_out(&path, LeftOutReason::GitDirectory);
+    }
+    directories.iter().try_for_each(Seen::check)
+}
+
+/// A directory and when it was last changed: an entry that came or went shows.
+struct Seen {
+    path: Vec<u8>,
+    on_disk: PathBuf,
+    modified: Option<SystemTime>,
+}
+
+impl Seen {
+    fn at(on_disk: &Path, path: Vec<u8>) -> Result<Self, Refusal> {
+        let modified = modified(on_disk).map_err(|source| Refusal::Read {
+            entry: super::stage::lossy(&path),
+            source,
+        })?;
+        Ok(Self {
+            path,
+            on_disk: on_disk.to_owned(),
+            modified,
+        })
+    }
+
+    fn check(&self) -> Result<(), Refusal> {
+        match modified(&self.on_disk) {
+            Ok(modified) if modified == self.modified => Ok(()),
+            _ => Err(Refusal::Changed {
+                path: super::stage::lossy(&self.path),
+            }),
+        }
+    }
+}
+
+fn modified(directory: &Path) -> io::Result<Option<SystemTime>> {
+    Ok(fs::metadata(directory)?.modified().ok())
+}
+
+/// What was listed and is not there any more was removed meanwhile.
+fn gone(refusal: Refusal) -> Refusal {
+    match refusal {
+        Refusal::Read { entry, source } if source.kind() == io::ErrorKind::NotFound => {
+            Refusal::Changed { path: entry }
+        }
+        other => other,
+    }
+}
+
+fn copy_file(visit: &Visit, listed: &Metadata, stage: &mut Stage) -> Result<(), Refusal> {
+    let changed = || Refusal::Changed { path: visit.name() };
+    let unread = |source: io::Error| {
+        gone(Refusal::Read {
+            entry: visit.name(),
+            source,
+        })
+    };
+    let file = walk::open(&visit.on_disk).map_err(unread)?;
+    let opened = file.metadata().map_err(unread)?;
+    if !is_same(listed, &opened) {
+        return Err(changed());
+    }
+    let mut counted = Counted { file, read: 0 };
+    stage.file(&visit.path, walk::is_executable(&opened), &mut counted)?;
+    let after = counted.file.metadata().map_err(unread)?;
+    if counted.read != opened.len() || !is_same(&opened, &after) {
+        return Err(changed());
+    }
+    Ok(())
+}
+
+struct Counted {
+    file: fs::File,
+    read: u64,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.read += count as u64;
+        Ok(count)
+    }
+}
+
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        if (one.dev(), one.ino(), one.mode()) != (other.dev(), other.ino(), other.mode()) {
+            return false;
+        }
+    }
+    other.is_file() && one.len() == other.len() && one.modified().ok() == other.modified().ok()
+}
