@@ -16,6 +16,7 @@
 //! | [`document`] | one spanned tree for JSON and YAML frontmatter |
 //! | [`diagnostic`] | findings, severities, effects, places in a text |
 //! | [`archive`] | trees of files from outside, entry by entry: the one way in, and archives in and out |
+//! | [`net`] | the one HTTPS client: redirects, proxies, caps, deadlines |
 //! | [`sys`] | what differs between operating systems |
 //!
 //! A diagnostic code leads to its rule: `family::name` is declared in
@@ -28,6 +29,7 @@ pub mod document;
 pub mod everos;
 pub mod export;
 pub mod host;
+pub mod net;
 pub mod package;
 pub mod render;
 pub mod source;

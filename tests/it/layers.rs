@@ -52,6 +52,8 @@ const CRATES: &[(&str, &str)] = &[
     ("unicode_normalization", "archive"),
     ("walkdir", "archive"),
     ("libc", ""),
+    ("reqwest", "net"),
+    ("rustls", "net"),
 ];
 
 fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
