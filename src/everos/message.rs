@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use super::FENCE;
 use super::identity::Identity;
-use super::json::Json;
 use super::redact::Redactor;
 use super::text::{Text, strip_wrappers};
 use super::turn::{Entry, Part};
@@ -13,6 +12,9 @@ use super::turn::{Entry, Part};
 const MAX_OUTPUT: usize = 20_000;
 /// What stands before the output of a tool that failed.
 const FAILED: &str = "[tool error] ";
+/// An answer larger than this, in bytes, is continued in another message, so
+/// that memory does not grow with it.
+const MAX_ANSWER: usize = 512 * 1024;
 /// Between texts that become one message.
 const PARAGRAPH: &str = "\n\n";
 
@@ -81,7 +83,9 @@ struct Draft {
     group: Option<String>,
     at: i64,
     text: Option<Text>,
-    calls: Vec<(String, String, Json)>,
+    calls: Vec<ToolCall>,
+    /// About how many bytes it holds.
+    weight: usize,
 }
 
 impl<'a> Mapper<'a> {
@@ -114,16 +118,27 @@ impl<'a> Mapper<'a> {
                 }
                 Part::Reply(text) => {
                     let draft = self.draft(group.as_deref(), entry.at);
+                    draft.weight += text.held();
                     match &mut draft.text {
                         Some(before) => before.join(PARAGRAPH, text),
                         None => draft.text = Some(text),
                     }
                 }
-                Part::Call { id, name, input } => {
+                Part::Call {
+                    id,
+                    name,
+                    mut input,
+                } => {
                     self.calls.push(id.clone());
-                    self.draft(group.as_deref(), entry.at)
-                        .calls
-                        .push((id, name, input));
+                    self.redactor.tree(&mut input);
+                    let arguments = input.to_compact(MAX_OUTPUT);
+                    let draft = self.draft(group.as_deref(), entry.at);
+                    draft.weight += arguments.len();
+                    draft.calls.push(ToolCall {
+                        id,
+                        r#type: "function",
+                        function: Function { name, arguments },
+                    });
                 }
                 Part::Result { call, text, failed } => {
                     self.close();
@@ -150,10 +165,9 @@ impl<'a> Mapper<'a> {
 
     /// The answer that entries of `group` add to.
     fn draft(&mut self, group: Option<&str>, at: Option<i64>) -> &mut Draft {
-        let same = self
-            .draft
-            .as_ref()
-            .is_some_and(|draft| draft.group.as_deref() == group && group.is_some());
+        let same = self.draft.as_ref().is_some_and(|draft| {
+            draft.group.as_deref() == group && group.is_some() && draft.weight < MAX_ANSWER
+        });
         if !same {
             self.close();
         }
@@ -164,6 +178,7 @@ impl<'a> Mapper<'a> {
                 at: self.tick(at),
                 text: None,
                 calls: Vec::new(),
+                weight: 0,
             },
         };
         self.draft.insert(draft)
@@ -237,17 +252,7 @@ impl<'a> Mapper<'a> {
             .text
             .map(|text| self.outgoing(text, usize::MAX))
             .unwrap_or_default();
-        let mut tool_calls = Vec::new();
-        for (id, name, mut input) in draft.calls {
-            self.redactor.tree(&mut input);
-            let arguments = input.to_compact(MAX_OUTPUT);
-            tool_calls.push(ToolCall {
-                id,
-                r#type: "function",
-                function: Function { name, arguments },
-            });
-        }
-        if content.trim().is_empty() && tool_calls.is_empty() {
+        if content.trim().is_empty() && draft.calls.is_empty() {
             return;
         }
         self.give(Message {
@@ -255,7 +260,7 @@ impl<'a> Mapper<'a> {
             role: "assistant",
             timestamp: draft.at,
             content,
-            tool_calls,
+            tool_calls: draft.calls,
             tool_call_id: None,
         });
     }

@@ -58,6 +58,11 @@ impl Text {
         self.head.chars().count() + tail
     }
 
+    /// How many bytes are held.
+    pub fn held(&self) -> usize {
+        self.head.len() + self.tail.as_ref().map_or(0, |tail| tail.text.len())
+    }
+
     /// A short digest by which two values are known to be equal, white space at
     /// the ends aside. Of a value too long to hold, the held parts count.
     pub fn digest(&self) -> String {

@@ -1,6 +1,7 @@
 //! `apkit hook session-end`, `pre-compact` and the sweep of `session-start`.
 
 use std::fs;
+use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
@@ -265,4 +266,45 @@ fn a_session_that_changes_its_project_is_sealed_in_both() {
         .collect();
     projects.sort();
     assert_eq!(projects, ["other-repo", "project"]);
+}
+
+/// Kills the ends and the resumptions of a session at all moments of their life,
+/// then lets it end in peace.
+#[test]
+fn whenever_an_end_dies_nothing_is_lost_and_nothing_is_doubled() {
+    let server = FakeEveros::with(|request| {
+        Reply::After(Duration::from_millis(4), Box::new(healthy(request)))
+    });
+    let place = Place::new(&server);
+    let path = place.path("transcript.jsonl");
+    let payload = |source: &str| json!({"session_id": "s1", "source": source, "transcript_path": path, "cwd": place.path("project")});
+    place.hook("session-start", payload("startup")).silent();
+    let mut lines = Vec::new();
+    let mut expected = Vec::new();
+    for round in 0..24_u64 {
+        let (question, reply) = (format!("question {round}"), format!("answer {round}"));
+        lines.push(prompt(&format!("p{round}"), round * 10, &question));
+        let request = format!("r{round}");
+        lines.push(answer(&request, round * 10 + 1, &[text(&reply)]));
+        expected.extend([question, reply]);
+        fs::write(&path, jsonl(&lines)).unwrap();
+        let event = ["session-end", "session-start", "session-end"][(round % 3) as usize];
+        let mut child = place.spawn(
+            PROGRAM.as_ref(),
+            &["hook", event],
+            payload("resume").to_string().as_bytes(),
+        );
+        thread::sleep(Duration::from_millis(round * 7));
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+    place.hook("session-end", payload("")).silent();
+    let (sealed, buffered) = server.stored("s1");
+    assert!(buffered.is_empty());
+    let contents: Vec<&str> = sealed
+        .iter()
+        .map(|message| message["content"].as_str().unwrap())
+        .collect();
+    assert_eq!(contents, expected);
+    assert!(server.bodies(FLUSH).len() > 2, "some ends got far enough");
 }

@@ -145,11 +145,22 @@ impl Place {
         arguments: &[&str],
         input: &[u8],
     ) -> (Child, ChildStdin) {
-        let mut child = Command::new(program)
-            .args(arguments)
+        self.start(self.command(program).args(arguments), input)
+    }
+
+    /// A program with this place's environment, in the project.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
             .env_clear()
             .envs(self.vars.iter().map(|(name, value)| (name, value)))
-            .current_dir(self.path("project"))
+            .current_dir(self.path("project"));
+        command
+    }
+
+    /// Starts `command` with `input` on its standard input, which stays open.
+    pub(crate) fn start(&self, command: &mut Command, input: &[u8]) -> (Child, ChildStdin) {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

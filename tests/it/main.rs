@@ -10,12 +10,16 @@ mod export;
 mod fake_everos;
 mod hook_capture;
 mod hook_content;
+mod hook_disk;
 mod hook_faults;
+mod hook_large;
 mod hook_recall;
 mod hook_seal;
 mod hook_start;
 mod hook_support;
 mod layers;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod measure;
 mod readme;
 mod render;
 mod sarif;

@@ -387,11 +387,8 @@ impl Held {
             self.tail.extend_from_slice(piece);
             if self.tail.len() > 2 * TAIL_BYTES {
                 let surplus = self.tail.len() - TAIL_BYTES;
-                self.dropped += self
-                    .tail
-                    .drain(..surplus)
-                    .filter(|byte| !is_continuation(*byte))
-                    .count();
+                self.dropped += characters(self.tail.get(..surplus).unwrap_or_default());
+                self.tail.drain(..surplus);
             }
         }
     }
@@ -439,11 +436,8 @@ impl Held {
         {
             start += 1;
         }
-        skipped += self
-            .tail
-            .drain(..start)
-            .filter(|byte| !is_continuation(*byte))
-            .count();
+        skipped += characters(self.tail.get(..start).unwrap_or_default());
+        self.tail.drain(..start);
         Text {
             head,
             tail: Some(Tail {
@@ -451,6 +445,15 @@ impl Held {
                 text: lossy(std::mem::take(&mut self.tail)),
             }),
         }
+    }
+}
+
+/// How many characters begin in `bytes`.
+fn characters(bytes: &[u8]) -> usize {
+    match std::str::from_utf8(bytes) {
+        // The library's count is fast in every build.
+        Ok(text) => text.chars().count(),
+        Err(_) => bytes.iter().filter(|byte| !is_continuation(**byte)).count(),
     }
 }
 

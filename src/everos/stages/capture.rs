@@ -87,7 +87,7 @@ pub fn run(context: &Context<'_>, call: &Call, last_reply: Option<&Text>) -> Out
     if state.cursor.is_none() && state.begin.is_none() {
         state.begin.clone_from(&call.turn);
     }
-    let sent = catch_up(
+    let Caught { sent, .. } = catch_up(
         context,
         store,
         &mut state,
@@ -106,9 +106,18 @@ pub fn run(context: &Context<'_>, call: &Call, last_reply: Option<&Text>) -> Out
     Outcome::default()
 }
 
+/// What [`catch_up`] did.
+#[derive(Debug, Clone, Copy)]
+pub struct Caught {
+    /// The number of messages stored.
+    pub sent: u64,
+    /// Whether the session's file tells of all that was sent. If not, a later
+    /// hook sends it again, which is harmless only until the session is sealed.
+    pub recorded: bool,
+}
+
 /// Takes over what is new in the session's transcript and sends it, with what
-/// is left from before. `wait` is how long to wait for the end of the turn. The
-/// number of messages stored.
+/// is left from before. `wait` is how long to wait for the end of the turn.
 pub fn catch_up(
     context: &Context<'_>,
     store: Option<&Store>,
@@ -117,7 +126,7 @@ pub fn catch_up(
     last_reply: Option<&Text>,
     wait: Deadline,
     deadline: Deadline,
-) -> u64 {
+) -> Caught {
     let before = state.clone();
     expire(state);
     let left = state.pending.len();
@@ -152,7 +161,10 @@ pub fn catch_up(
     {
         context.log.line(&format!("state not saved: {error}"));
     }
-    sent
+    Caught {
+        sent,
+        recorded: journal.is_ok(),
+    }
 }
 
 /// Gives up pieces that are too old.

@@ -65,7 +65,9 @@ pub fn run(context: &Context<'_>, call: &Call) -> Outcome {
         begin: call.turn.clone(),
         ..Session::default()
     };
-    let mut state = store.session(&call.session).unwrap_or_else(fresh);
+    let known = store.session(&call.session);
+    let is_known = known.is_some();
+    let mut state = known.unwrap_or_else(fresh);
     state.project.clone_from(&context.identity.project);
     if call.transcript.is_some() {
         state.transcript.clone_from(&call.transcript);
@@ -79,8 +81,11 @@ pub fn run(context: &Context<'_>, call: &Call) -> Outcome {
             Deadline::after(Duration::ZERO),
         )
     };
-    capture::catch_up(context, Some(store), &mut state, take, None, wait, capture);
-    if state.pending.is_empty() {
+    let caught = capture::catch_up(context, Some(store), &mut state, take, None, wait, capture);
+    // The next session's start seals what cannot be recorded now.
+    if is_known && !caught.recorded {
+        context.log.line("state not saved, not sealed");
+    } else if state.pending.is_empty() {
         let flushes = flushes(&state, Some(&context.identity.project));
         let results = flush_all(context, &flushes, deadline.within(DISPATCH));
         record(context, store, &mut state, &flushes, &results);

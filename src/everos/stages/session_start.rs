@@ -209,7 +209,7 @@ fn take_over(
     let Some(mut state) = store.session(&state.session) else {
         return Ok(None);
     };
-    capture::catch_up(
+    let caught = capture::catch_up(
         context,
         Some(store),
         &mut state,
@@ -218,7 +218,7 @@ fn take_over(
         Deadline::after(Duration::ZERO),
         deadline,
     );
-    if !state.pending.is_empty() {
+    if !caught.recorded || !state.pending.is_empty() {
         return Err(Failed);
     }
     Ok((!state.unsealed.is_empty()).then_some((lock, state)))
