@@ -1,8 +1,11 @@
 //! Measuring whole processes in turn, so that a drift of the machine hits all
 //! of them alike.
 
-use std::io;
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 /// What one run of a process cost, by the operating system's own accounting.
 #[derive(Debug, Clone, Copy)]
@@ -11,14 +14,24 @@ pub struct Cost {
     pub cpu: f64,
     /// Elapsed time, milliseconds.
     pub wall: f64,
-    /// Peak resident memory, MiB.
+    /// Peak resident memory, MiB. A child starts with the peak of this process,
+    /// so nothing large may be held here.
     pub memory: f64,
 }
 
 /// Runs the command once and waits for it.
 pub fn run(command: &mut Command) -> io::Result<Cost> {
-    let start = std::time::Instant::now();
-    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    run_with(command, None)
+}
+
+/// Runs the command once with `input` on its standard input and waits for it.
+pub fn run_with(command: &mut Command, input: Option<&[u8]>) -> io::Result<Cost> {
+    let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
+    let start = Instant::now();
+    let mut child = command.stdin(stdin).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input) {
+        pipe.write_all(input)?;
+    }
     let mut usage: libc::rusage = unsafe_zeroed();
     let mut status = 0;
     // SAFETY: the pid is that of a child of this process that nobody has waited
@@ -41,13 +54,21 @@ fn unsafe_zeroed() -> libc::rusage {
     unsafe { std::mem::zeroed() }
 }
 
-/// Runs all commands in turn, `rounds` times after one warm-up, and prints the
-/// median of each and its ratio to the last one.
-pub fn compare(title: &str, rounds: usize, commands: &mut [(&str, Command)]) -> io::Result<()> {
-    let mut costs: Vec<Vec<Cost>> = vec![Vec::new(); commands.len()];
+/// Something to measure: each call runs it once.
+pub type Case<'a> = (&'a str, Box<dyn FnMut() -> io::Result<Cost> + 'a>);
+
+/// A case that runs the same command each time.
+pub fn command<'a>(name: &'a str, mut command: Command) -> Case<'a> {
+    (name, Box::new(move || run(&mut command)))
+}
+
+/// Runs all cases in turn, `rounds` times after one warm-up, and prints the
+/// median of each and its ratio to the last one. The medians.
+pub fn compare(title: &str, rounds: usize, cases: &mut [Case]) -> io::Result<Vec<Cost>> {
+    let mut costs: Vec<Vec<Cost>> = vec![Vec::new(); cases.len()];
     for round in 0..=rounds {
-        for (at, (_, command)) in commands.iter_mut().enumerate() {
-            let cost = run(command)?;
+        for (at, (_, case)) in cases.iter_mut().enumerate() {
+            let cost = case()?;
             if round > 0 {
                 costs[at].push(cost);
             }
@@ -58,20 +79,44 @@ pub fn compare(title: &str, rounds: usize, commands: &mut [(&str, Command)]) -> 
         values.sort_by(f64::total_cmp);
         values[values.len() / 2]
     };
+    let medians: Vec<Cost> = (0..cases.len())
+        .map(|at| Cost { cpu: median(at, |c| c.cpu), wall: median(at, |c| c.wall), memory: median(at, |c| c.memory) })
+        .collect();
     println!("\n{title} (median of {rounds}; ratio to the last line)");
     println!("{:<44} {:>16} {:>16} {:>18}", "", "cpu ms", "wall ms", "peak MiB");
-    let last = commands.len() - 1;
-    for (at, (name, _)) in commands.iter().enumerate() {
-        let cell = |of: fn(&Cost) -> f64| format!("{:.2} ({:.2}x)", median(at, of), median(at, of) / median(last, of));
+    let last = medians[medians.len() - 1];
+    for ((name, _), cost) in cases.iter().zip(&medians) {
+        let cell = |of: fn(&Cost) -> f64| {
+            let ratio = of(cost) / of(&last);
+            let digits = if ratio < 0.1 { 3 } else { 2 };
+            format!("{:.2} ({ratio:.digits$}x)", of(cost))
+        };
         println!("{name:<44} {:>16} {:>16} {:>18}", cell(|c| c.cpu), cell(|c| c.wall), cell(|c| c.memory));
     }
-    Ok(())
+    Ok(medians)
 }
 
-/// The apkit to measure: `$APKIT`, or the release build of this checkout.
-pub fn apkit() -> std::path::PathBuf {
-    std::env::var_os("APKIT").map_or_else(
-        || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/release/apkit"),
-        Into::into,
-    )
+/// The apkit to measure: `$APKIT`, or this checkout, built with `profile`.
+pub fn apkit(profile: &str) -> io::Result<PathBuf> {
+    if let Some(named) = std::env::var_os("APKIT") {
+        return Ok(named.into());
+    }
+    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let status = Command::new(cargo)
+        .args(["build", "--locked", "--bin", "apkit", "--profile", profile])
+        .current_dir(&checkout)
+        .status()?;
+    if !status.success() {
+        return Err(io::Error::other("apkit could not be built"));
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| checkout.join("target"), PathBuf::from);
+    Ok(target.join(profile).join("apkit"))
+}
+
+/// How many processes want to run, where the system tells (one, five, fifteen
+/// minutes).
+pub fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }

@@ -7,20 +7,21 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-use apkit_benches::{apkit, compare};
+use apkit_benches::{apkit, command, compare};
 
 fn main() -> io::Result<()> {
+    let apkit = apkit("release")?;
     let tree = tempfile::tempdir()?;
     for number in 0..500 {
         package(tree.path(), number)?;
     }
     let loader = std::env::current_exe()?.with_file_name("loader");
-    let command = |program: &Path, args: &[&str]| {
+    let program = |program: &Path, args: &[&str]| {
         let mut command = Command::new(program);
         command.args(args);
         command
     };
-    let mut named = Command::new(apkit());
+    let mut named = Command::new(&apkit);
     named.arg("validate").args((0..500).map(|number| tree.path().join(format!("package-{number}"))));
     let root = tree.path().to_string_lossy().into_owned();
     let one = tree.path().join("package-0").to_string_lossy().into_owned();
@@ -31,25 +32,26 @@ fn main() -> io::Result<()> {
         "500 packages, 1 500 skills, 1 000 servers",
         15,
         &mut [
-            ("apkit validate PATH… (500 named)", named),
-            ("apkit validate --recursive", command(&apkit(), &["validate", "--recursive", &root])),
-            ("apkit validate --recursive --format json", command(&apkit(), &["validate", "--recursive", "--format", "json", &root])),
-            ("agent-plugins 0.1.1: load, no report", command(&loader, &[&root])),
+            command("apkit validate PATH… (500 named)", named),
+            command("apkit validate --recursive", program(&apkit, &["validate", "--recursive", &root])),
+            command("apkit validate --recursive --format json", program(&apkit, &["validate", "--recursive", "--format", "json", &root])),
+            command("agent-plugins 0.1.1: load, no report", program(&loader, &[&root])),
         ],
     )?;
     compare(
         "one package",
         40,
         &mut [
-            ("apkit validate PATH", command(&apkit(), &["validate", &one])),
-            ("agent-plugins 0.1.1: load, no report", command(&loader, &[&single])),
+            command("apkit validate PATH", program(&apkit, &["validate", &one])),
+            command("agent-plugins 0.1.1: load, no report", program(&loader, &[&single])),
         ],
     )?;
     compare(
         "start-up",
         40,
-        &mut [("apkit --version", command(&apkit(), &["--version"])), ("true", command(Path::new("true"), &[]))],
-    )
+        &mut [command("apkit --version", program(&apkit, &["--version"])), command("true", program(Path::new("true"), &[]))],
+    )?;
+    Ok(())
 }
 
 fn package(tree: &Path, number: usize) -> io::Result<()> {
