@@ -183,11 +183,16 @@ fn item_text(kind: Kind, item: &Json, said: &mut Said, room: usize) -> Option<St
             Some(lines.join("\n"))
         }
         Kind::Case => {
-            let mut lines = vec![said.new_line(line("- ", text("task_intent"))?)?];
-            lines.extend(
-                line("  · ", text("key_insight")).and_then(|insight| said.new_line(insight)),
-            );
-            Some(lines.join("\n"))
+            // An episode of the same session has often told the task already;
+            // what was learnt from it is the point of a case.
+            let intent = line("- ", text("task_intent"))?;
+            let news = said.new_line(intent.clone()).is_some();
+            let insight =
+                line("  · ", text("key_insight")).and_then(|insight| said.new_line(insight));
+            match insight {
+                Some(insight) => Some(format!("{intent}\n{insight}")),
+                None => news.then_some(intent),
+            }
         }
         Kind::Skill => said.new_line(line("- ", &join(&[text("name"), text("description")]))?),
     }

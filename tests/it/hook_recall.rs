@@ -288,6 +288,23 @@ fn near_duplicates_take_no_place() {
 }
 
 #[test]
+fn a_case_whose_task_an_episode_has_told_still_says_what_was_learnt() {
+    let task = "Add a lint step. We always use ruff in this repository.";
+    let case = |insight: &str| json!({"task_intent": task, "key_insight": insight});
+    let user = json!({"episodes": [episode(task, "", &[])]});
+    let agent = json!({"agent_cases": [case("the check failed until lint.cfg was there"), case(task), case("")]});
+    let server = FakeEveros::with(finding(user, agent));
+    let run = ask(&Place::new(&server), "s1", WORDS);
+    assert_eq!(run.notice(), "🧠 EverOS: 1 episode · 1 case");
+    assert!(
+        run.context().ends_with(&format!(
+            "\nRelevant cases:\n- {task}\n  · the check failed until lint.cfg was there\n</everos_memory>"
+        )),
+        "{run:?}"
+    );
+}
+
+#[test]
 fn without_embeddings_the_search_goes_by_keyword() {
     for (status, code) in [
         (422, "PROVIDER_NOT_CONFIGURED"),
