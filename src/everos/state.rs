@@ -55,6 +55,9 @@ pub struct Session {
     pub pending: Vec<Pending>,
     /// Projects that hold messages nobody has sealed.
     pub unsealed: BTreeSet<String>,
+    /// Projects whose seal was sent and never answered. Asking once more costs
+    /// nothing if it was done, and saves the session if the server died over it.
+    pub unanswered: BTreeSet<String>,
     /// Turns captured lately.
     pub recent: Vec<String>,
     /// What a report says about the session.

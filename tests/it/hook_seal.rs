@@ -56,6 +56,37 @@ fn silence_counts_as_received_and_a_refusal_does_not() {
 }
 
 #[test]
+fn a_seal_that_was_not_answered_is_asked_for_again_until_it_is() {
+    let server = FakeEveros::start();
+    let place = Place::new(&server);
+    let path = place.transcript(&[prompt("p1", 0, "one"), answer("r1", 1, &[text("a1")])]);
+    place.hook("stop", stop("p1", &path, "a1")).silent();
+    let silent = |request: &crate::fake_everos::Request| match request.path.as_str() {
+        FLUSH => Reply::Never,
+        _ => healthy(request),
+    };
+    server.answer(silent);
+    let end = json!({"session_id": "s1", "prompt_id": "p1", "transcript_path": path});
+    place.hook("session-end", end).silent();
+    let start = |session: &str| {
+        let payload = json!({"session_id": session, "source": "startup"});
+        place.hook("session-start", payload).silent();
+        server.bodies(FLUSH).len()
+    };
+    assert_eq!(start("s2"), 1, "it may be at work on it");
+    place.grow_old(HOUR);
+    assert_eq!(start("s3"), 2);
+    server.answer(healthy);
+    place.grow_old(HOUR);
+    assert_eq!(start("s4"), 3);
+    place.grow_old(HOUR);
+    assert_eq!(start("s5"), 3, "it was answered");
+    let wanted = json!({"session_id": "s1", "app_id": "claude-code", "project_id": "project"});
+    assert!(server.bodies(FLUSH).iter().all(|body| *body == wanted));
+    assert_eq!(server.bodies(ADD).len(), 1);
+}
+
+#[test]
 fn the_request_leaves_at_once() {
     let server = FakeEveros::with(|_| Reply::Never);
     let place = Place::new(&server);

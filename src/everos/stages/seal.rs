@@ -2,7 +2,8 @@
 //! extract (design document, section 6.4 and D14).
 //!
 //! Nothing is sealed while turns of the session still have to be sent. A session
-//! that could not be sealed stays unsealed, and a later start seals it.
+//! that could not be sealed stays unsealed, and a later start seals it. One whose
+//! seal was not answered counts as sealed, and a later start asks again.
 
 use std::time::Duration;
 
@@ -98,6 +99,15 @@ pub fn run(context: &Context<'_>, call: &Call) -> Outcome {
     Outcome::default()
 }
 
+/// What became of a seal that was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sealed {
+    /// The server said that it is done.
+    Done,
+    /// The request has left whole, and nothing came back in time.
+    Unanswered,
+}
+
 /// One buffer to close.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flush {
@@ -105,9 +115,11 @@ pub struct Flush {
     project: String,
 }
 
-/// The buffers of a session: every project it has messages in, and `current`.
+/// The buffers of a session: every project it has messages in or whose seal was
+/// never answered, and `current`.
 pub fn flushes(state: &Session, current: Option<&str>) -> Vec<Flush> {
     let mut projects = state.unsealed.clone();
+    projects.extend(state.unanswered.iter().cloned());
     projects.extend(current.map(str::to_owned));
     projects
         .into_iter()
@@ -123,7 +135,7 @@ pub fn flush_all(
     context: &Context<'_>,
     flushes: &[Flush],
     deadline: Deadline,
-) -> Vec<Result<(), Failure>> {
+) -> Vec<Result<Sealed, Failure>> {
     let client = context.client();
     let close = |flush: &Flush| {
         let session_id = identity::session_id(&flush.session);
@@ -133,9 +145,9 @@ pub fn flush_all(
             project_id: &flush.project,
         };
         match client.flush(buffer, deadline) {
-            // The request has left whole, and the connection was open all the time.
-            Err(Failure::Silent) => Ok(()),
-            other => other,
+            // The connection was open all the time.
+            Err(Failure::Silent) => Ok(Sealed::Unanswered),
+            other => other.map(|()| Sealed::Done),
         }
     };
     let Some((first, others)) = flushes.split_first() else {
@@ -166,7 +178,7 @@ pub fn record(
     store: &Store,
     state: &mut Session,
     flushes: &[Flush],
-    results: &[Result<(), Failure>],
+    results: &[Result<Sealed, Failure>],
 ) {
     let before = state.clone();
     for (flush, result) in flushes
@@ -175,8 +187,12 @@ pub fn record(
         .filter(|(flush, _)| flush.session == state.session)
     {
         match result {
-            Ok(()) => {
+            Ok(sealed) => {
                 state.unsealed.remove(&flush.project);
+                match sealed {
+                    Sealed::Done => state.unanswered.remove(&flush.project),
+                    Sealed::Unanswered => state.unanswered.insert(flush.project.clone()),
+                };
                 state.report.sealed_at = Some(millis(std::time::SystemTime::now()));
             }
             Err(failure) => {
@@ -184,6 +200,7 @@ pub fn record(
                 state.report.trouble = Some(format!("not sealed: {failure}"));
                 if failure.is_rejection() {
                     state.unsealed.remove(&flush.project);
+                    state.unanswered.remove(&flush.project);
                 }
             }
         }

@@ -171,7 +171,7 @@ fn sweep(context: &Context<'_>, call: &Call, deadline: Deadline) {
         }
         let read_to = state.cursor.as_ref().map_or(u64::MAX, |cursor| cursor.at);
         let more = transcript.is_some_and(|metadata| metadata.len() > read_to);
-        if state.unsealed.is_empty() && state.pending.is_empty() && !more {
+        if !wants_sealing(&state) && state.pending.is_empty() && !more {
             continue;
         }
         match take_over(context, store, state, deadline) {
@@ -190,6 +190,11 @@ fn sweep(context: &Context<'_>, call: &Call, deadline: Deadline) {
     for (_lock, mut state) in ready {
         seal::record(context, store, &mut state, &flushes, &results);
     }
+}
+
+/// Whether a session has a buffer that nobody knows to be closed.
+fn wants_sealing(state: &Session) -> bool {
+    !(state.unsealed.is_empty() && state.unanswered.is_empty())
 }
 
 struct Failed;
@@ -221,5 +226,5 @@ fn take_over(
     if !caught.recorded || !state.pending.is_empty() {
         return Err(Failed);
     }
-    Ok((!state.unsealed.is_empty()).then_some((lock, state)))
+    Ok(wants_sealing(&state).then_some((lock, state)))
 }
