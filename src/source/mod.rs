@@ -5,16 +5,20 @@
 //! | module | what lives there |
 //! | --- | --- |
 //! | `grammar` | the spellings of a source, their one normal form and key |
-//! | `git` | repositories over https, ssh, the git protocol and local paths |
+//! | [`git`] | repositories over https, ssh, the git protocol and local paths |
 //! | `npm` | packages of an npm registry |
 //! | `remote` | archives behind an `https` address |
 //! | `directory` | a directory on this machine |
+
+pub mod git;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::archive::Staged;
 
 /// What of the process environment a fetch may know. The program fills it; the
 /// library itself reads no environment.
@@ -95,4 +99,26 @@ pub enum Resolved {
         /// Its digest, written as npm writes `integrity` (`sha512-…`).
         integrity: String,
     },
+}
+
+/// What a fetch works with.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// What it may know of the process environment.
+    pub environment: &'a Environment,
+    /// Told how it proceeds.
+    pub progress: &'a dyn Progress,
+    /// Asked whether to go on.
+    pub stop: &'a Stop,
+    /// Fetch exactly this content, as a lock file has it, or fail.
+    pub pinned: Option<&'a Resolved>,
+}
+
+/// A package as it was fetched.
+#[derive(Debug)]
+pub struct Fetched {
+    /// Its files, in a directory of ours.
+    pub staged: Staged,
+    /// Which content it is.
+    pub resolved: Resolved,
 }

@@ -52,6 +52,7 @@ const CRATES: &[(&str, &str)] = &[
     ("unicode_normalization", "archive"),
     ("walkdir", "archive"),
     ("libc", ""),
+    ("git2", "source/git"),
     ("reqwest", "net"),
     ("rustls", "net"),
 ];

@@ -23,4 +23,5 @@ mod measure;
 mod readme;
 mod render;
 mod sarif;
+mod source_git;
 mod support;

@@ -1,0 +1,12 @@
+//! Packages from git repositories, over every transport, sound and hostile.
+
+mod credentials;
+mod http;
+mod origin;
+mod over_http;
+mod over_ssh;
+mod process;
+mod references;
+mod sshd;
+mod trees;
+mod world;
