@@ -1,6 +1,7 @@
 //! Packages from git repositories, over every transport, sound and hostile.
 
 mod credentials;
+mod daemon;
 mod http;
 mod origin;
 mod over_http;

@@ -13,6 +13,8 @@ pub enum Transport {
     Https,
     /// `http://`, on this machine only.
     Http,
+    /// `git://`, the protocol of `git daemon`, on this machine only.
+    Git,
     /// `ssh://` and `user@host:path`.
     Ssh,
     /// `file://`.
@@ -45,12 +47,11 @@ pub enum AddressError {
         "it is neither a URL nor user@host:path; write https://HOST/PATH, ssh://USER@HOST/PATH, USER@HOST:PATH or file:///PATH"
     )]
     NoAddress,
-    /// `git://`.
-    #[error("git:// is neither encrypted nor signed; use https:// or ssh://")]
-    Unprotected,
-    /// `http://` to another machine.
-    #[error("http:// is not encrypted and only taken for servers on this machine; use https://")]
-    PlainHttp,
+    /// `http://` or `git://` to another machine.
+    #[error(
+        "{0}:// is not encrypted and only taken for servers on this machine; use https:// or ssh://"
+    )]
+    Unprotected(&'static str),
     /// Another scheme.
     #[error("{0}:// is no transport of repositories; use https://, ssh:// or file://")]
     Scheme(String),
@@ -90,7 +91,7 @@ pub enum AddressError {
 
 impl Address {
     /// Reads an address: `https://…`, `ssh://…`, `user@host:path`, `file://…`, and
-    /// `http://…` for hosts on this machine.
+    /// `http://…` or `git://…` for hosts on this machine.
     ///
     /// # Errors
     ///
@@ -132,7 +133,9 @@ impl Address {
             return parse_url(scheme, rest);
         }
         match text.split_once(':') {
-            Some((name, rest)) if rest.starts_with(':') && !name.contains('/') => {
+            Some((name, rest))
+                if rest.starts_with(':') && name.chars().all(char::is_alphanumeric) =>
+            {
                 Err(AddressError::Helper(name.to_owned()))
             }
             Some((place, _)) if place.len() > 1 && !text.starts_with(['/', '.']) => {
@@ -247,6 +250,7 @@ impl fmt::Display for Address {
         f.write_str(match self.transport {
             Transport::Https => "https://",
             Transport::Http => "http://",
+            Transport::Git => "git://",
             Transport::Ssh => "ssh://",
             Transport::File => "file://",
         })?;
@@ -270,7 +274,7 @@ fn parse_url(scheme: &str, rest: &str) -> Result<(Address, Option<String>), Addr
         "http" => Transport::Http,
         "ssh" => Transport::Ssh,
         "file" => Transport::File,
-        "git" => return Err(AddressError::Unprotected),
+        "git" => Transport::Git,
         other => {
             return Err(match other.split_once("::") {
                 Some((helper, _)) => AddressError::Helper(helper.to_owned()),
@@ -304,14 +308,17 @@ fn parse_url(scheme: &str, rest: &str) -> Result<(Address, Option<String>), Addr
         return Ok((address, None));
     }
     let (host, port) = host_and_port(transport, place)?;
-    if transport == Transport::Http && !is_loopback(&host) {
-        return Err(AddressError::PlainHttp);
-    }
     let usual = match transport {
         Transport::Https => 443,
         Transport::Http => 80,
-        _ => 22,
+        Transport::Git => 9418,
+        Transport::Ssh | Transport::File => 22,
     };
+    match transport {
+        Transport::Http if !is_loopback(&host) => return Err(AddressError::Unprotected("http")),
+        Transport::Git if !is_loopback(&host) => return Err(AddressError::Unprotected("git")),
+        _ => {}
+    }
     let port = port.filter(|port| *port != usual);
     let mut path = unescaped(path)?;
     if transport == Transport::Ssh && path.starts_with("/~") {
@@ -419,7 +426,7 @@ fn host_name(transport: Transport, host: &str) -> Result<String, AddressError> {
     Ok(host.to_owned())
 }
 
-pub(super) fn is_loopback(host: &str) -> bool {
+fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")
         || host
@@ -534,7 +541,6 @@ mod tests {
             ("ssh://git@Host:22/o/r", "ssh://git@Host/o/r"),
             ("ssh://git@host:2222/~me/r", "ssh://git@host:2222/~me/r"),
             ("git@host:~/r", "ssh://git@host/~/r"),
-            ("git@host:o/r b", ""),
             ("git@host:o/r.git", "git@host:o/r.git"),
             ("git@host:/o/r.git", "ssh://git@host/o/r.git"),
             ("git@[::1]:o/r", "git@[::1]:o/r"),
@@ -542,13 +548,11 @@ mod tests {
             ("http://127.0.0.1:80/r", "http://127.0.0.1/r"),
             ("http://[::1]:8080/r", "http://[::1]:8080/r"),
             ("http://LOCALHOST:1/r", "http://localhost:1/r"),
+            ("git://[::1]:9418/r", "git://[::1]/r"),
             ("file:///x/y%20z/", "file:///x/y%20z"),
             ("file://localhost/x", "file:///x"),
         ] {
-            let Ok(address) = Address::parse(text) else {
-                assert_eq!(normal, "", "{text}");
-                continue;
-            };
+            let address = Address::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!(address.to_string(), normal, "{text}");
             assert_eq!(Address::parse(normal), Ok(address), "{text}");
         }
@@ -565,9 +569,10 @@ mod tests {
             ("./o:r", NoAddress),
             ("/x/y", NoAddress),
             ("C:/x", NoAddress),
-            ("git://host/r", Unprotected),
-            ("http://host.example/r", PlainHttp),
-            ("http://127.0.0.1.evil.example/r", PlainHttp),
+            ("git://host/r", Unprotected("git")),
+            ("git@host:o/r b", Character(' ')),
+            ("http://host.example/r", Unprotected("http")),
+            ("http://127.0.0.1.evil.example/r", Unprotected("http")),
             ("ftp://host/r", Scheme("ftp".to_owned())),
             ("ext::sh -c x", Character(' ')),
             ("ext::sh", Helper("ext".to_owned())),

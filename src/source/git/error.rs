@@ -146,6 +146,14 @@ pub enum Failure {
     /// A proxy or a certificate of the user's that cannot be used.
     #[error("{0}")]
     Settings(String),
+    /// No connection.
+    #[error("{host} cannot be reached: {reason}")]
+    Unreachable {
+        /// Host and port.
+        host: String,
+        /// Why.
+        reason: String,
+    },
     /// The answer broke off.
     #[error("the connection to {host} broke off: {reason}")]
     BrokenOff {

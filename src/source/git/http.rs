@@ -275,6 +275,14 @@ fn below(base: &Url, rest: &str) -> Result<Url, Failure> {
     Url::parse(&format!("{base}{rest}")).map_err(|error| Failure::Settings(error.to_string()))
 }
 
+/// What a list of references belongs to, for messages.
+fn repository_of(url: &Url) -> String {
+    match url.as_str().strip_suffix(LISTING) {
+        Some(repository) => repository.to_owned(),
+        None => net::shown(url),
+    }
+}
+
 fn expect_kind(response: &Response, wanted: &str) -> Result<(), Failure> {
     let kind = response.header("content-type").unwrap_or("no content type");
     let kind = kind.split(';').next().unwrap_or_default().trim();
@@ -282,7 +290,7 @@ fn expect_kind(response: &Response, wanted: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::NotGit {
-        url: net::shown(&response.url),
+        url: repository_of(&response.url),
         kind: shortened(kind),
     })
 }
@@ -311,14 +319,10 @@ fn refused(response: Response, asked: &Url) -> Failure {
     let host = url.authority().to_owned();
     match status {
         403 => Failure::Denied { host, said },
-        404 | 410 => {
-            let text = url.as_str();
-            let repository = text.strip_suffix(LISTING).unwrap_or(text);
-            Failure::NotFound {
-                url: repository.to_owned(),
-                said,
-            }
-        }
+        404 | 410 => Failure::NotFound {
+            url: repository_of(&url),
+            said,
+        },
         _ => Failure::Status { host, status, said },
     }
 }

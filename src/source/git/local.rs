@@ -15,7 +15,7 @@ pub(super) fn open(address: &Address) -> Result<Repository, Error> {
     Repository::open(&path).map_err(|error| {
         let reason = error.message().to_owned();
         // There is no code for it; a test holds the words.
-        if reason.to_ascii_lowercase().contains("objectformat") {
+        if reason.contains("object format") {
             return Error::Sha256;
         }
         Error::NoRepository { path, reason }

@@ -16,7 +16,11 @@ pub(super) fn commit(repository: &Repository, id: Oid, text: &str) -> Result<Oid
             error.into()
         }
     })?;
-    let object = object.peel(ObjectType::Any)?;
+    // A commit would be peeled to its tree.
+    let object = match object.kind() {
+        Some(ObjectType::Tag) => object.peel(ObjectType::Any)?,
+        _ => object,
+    };
     match object.kind() {
         Some(ObjectType::Commit) => Ok(object.id()),
         kind => Err(Error::NotACommit {

@@ -13,6 +13,8 @@
 //! | `transport` | our transports, given to libgit2 |
 //! | `http`, `credential` | https over the one client; `.netrc` and git's helpers |
 //! | `ssh`, `child` | ssh over the user's own program |
+//! | `daemon` | the protocol of `git daemon`, on this machine |
+//! | `stream` | what both of these are to libgit2 |
 //! | `server`, `local` | a repository behind a server, and one on this machine |
 //! | `lookup` | commits by full and short ids |
 //! | `tree` | from a commit to the stage |
@@ -33,6 +35,7 @@ mod advertisement;
 mod child;
 mod configuration;
 mod credential;
+mod daemon;
 mod error;
 mod http;
 mod local;
@@ -40,6 +43,7 @@ mod lookup;
 mod reference;
 mod server;
 mod ssh;
+mod stream;
 mod transport;
 mod tree;
 

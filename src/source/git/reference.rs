@@ -179,7 +179,7 @@ mod tests {
     fn what_is_missing_names_what_is_there() {
         let there = references(&["refs/heads/main", "refs/heads/stable", "refs/tags/v1.0"]);
         let said = |text| meaning(text, &there).expect_err("nothing").to_string();
-        assert!(said(Some("stabel")).contains("did you mean \"stable\""));
+        assert!(said(Some("stabl")).contains("did you mean \"stable\""));
         assert!(said(Some("nothing-like-it")).contains("main, stable, v1.0"));
         assert!(said(None).contains("no default branch"));
         assert!(matches!(meaning(Some("x"), &[]), Err(Error::Empty)));

@@ -265,7 +265,10 @@ fn is_refusal(error: &Error) -> bool {
         error,
         Error::Git(_)
             | Error::Connection(
-                Failure::Status { .. } | Failure::Ssh { .. } | Failure::NotGit { .. }
+                Failure::Status { .. }
+                    | Failure::Ssh { .. }
+                    | Failure::BrokenOff { .. }
+                    | Failure::NotGit { .. }
             )
     )
 }

@@ -1,7 +1,7 @@
 //! ssh, spoken by the user's own program: its configuration, keys, agent and
 //! known hosts count, and nothing is asked for.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use git2::Error;
 use git2::transport::{Service, SmartSubtransport, SmartSubtransportStream};
 
 use super::address::Address;
-use super::advertisement::Advertisement;
 use super::child::{self, Running, Trouble};
 use super::error::Failure;
+use super::stream::{Pipe, Stream};
 use super::transport::Context;
 
 /// A connection to an ssh server.
@@ -27,7 +27,7 @@ impl Ssh {
         }
     }
 
-    fn start(&self) -> Result<Stream, Failure> {
+    fn start(&self) -> Result<Stream<Running>, Failure> {
         let context = &self.context;
         let (mut command, program) = command(context)?;
         let running =
@@ -37,12 +37,7 @@ impl Ssh {
                     reason: error.to_string(),
                 }
             })?;
-        *context.advertisement() = Advertisement::expect(false);
-        Ok(Stream {
-            context: Arc::clone(context),
-            running,
-            received: 0,
-        })
+        Ok(Stream::new(context, running))
     }
 }
 
@@ -67,78 +62,23 @@ impl SmartSubtransport for Ssh {
     }
 }
 
-struct Stream {
-    context: Arc<Context>,
-    running: Running,
-    received: u64,
-}
-
-impl Stream {
-    fn fail(&self, failure: Failure) -> io::Error {
-        io::Error::other(self.context.fail(failure))
+impl Pipe for Running {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Trouble> {
+        Self::read(self, buffer)
     }
 
-    /// What the other side says about its end.
-    fn ended(&mut self) -> io::Error {
-        let said = self.running.end();
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        Self::write(self, bytes)
+    }
+
+    fn ended(&mut self, host: String) -> Failure {
+        let said = self.end();
         let said = if said.is_empty() {
             "the connection ended without a word".to_owned()
         } else {
             said
         };
-        let host = self.context.address.authority();
-        self.fail(Failure::Ssh { host, said })
-    }
-}
-
-impl Read for Stream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = match self.running.read(buffer) {
-            // libgit2 knows how much it still wants: it only reads on because
-            // something is missing.
-            Ok(0) => return Err(self.ended()),
-            Ok(count) => count,
-            Err(Trouble::Stopped) => return Err(self.fail(Failure::Stopped)),
-            Err(Trouble::Silent) => {
-                let failure = Failure::Silent {
-                    host: self.context.address.authority(),
-                    seconds: self.context.patience.as_secs(),
-                };
-                return Err(self.fail(failure));
-            }
-            Err(Trouble::Broken(error)) => {
-                let failure = Failure::BrokenOff {
-                    host: self.context.address.authority(),
-                    reason: error.to_string(),
-                };
-                return Err(self.fail(failure));
-            }
-        };
-        self.received += count as u64;
-        if self.received > self.context.limit {
-            let failure = Failure::TooMuch {
-                host: self.context.address.authority(),
-                limit: self.context.limit,
-            };
-            return Err(self.fail(failure));
-        }
-        self.context
-            .advertisement()
-            .feed(buffer.get(..count).unwrap_or_default());
-        Ok(count)
-    }
-}
-
-impl Write for Stream {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.running.write(bytes) {
-            Ok(()) => Ok(bytes.len()),
-            Err(_) => Err(self.ended()),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        Failure::Ssh { host, said }
     }
 }
 

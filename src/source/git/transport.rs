@@ -13,7 +13,7 @@ use super::address::{Address, Transport};
 use super::advertisement::Advertisement;
 use super::configuration::Configuration;
 use super::error::Failure;
-use super::{http, ssh};
+use super::{daemon, http, ssh};
 
 /// The address libgit2 is given: which repository is meant, the [`Context`] says.
 pub(super) const URL: &str = "apkit://repository";
@@ -118,6 +118,7 @@ fn register() -> Result<(), git2::Error> {
                     let http = http::Http::new(&context).map_err(|error| context.fail(error))?;
                     Carrier::smart(remote, true, http)
                 }
+                Transport::Git => Carrier::smart(remote, false, daemon::Daemon::new(&context)),
                 Transport::Ssh => Carrier::smart(remote, false, ssh::Ssh::new(&context)),
                 Transport::File => Err(git2::Error::from_str("nothing to carry")),
             }

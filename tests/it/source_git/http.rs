@@ -131,7 +131,10 @@ fn answer(
 ) -> std::io::Result<()> {
     let (head, mut body) = match answer {
         Answer::Status(status, headers, text) => {
-            let mut head = format!("HTTP/1.1 {status} X\r\ncontent-type: text/plain\r\n");
+            let mut head = format!("HTTP/1.1 {status} X\r\n");
+            if !headers.iter().any(|(name, _)| *name == "content-type") {
+                head += "content-type: text/plain\r\n";
+            }
             for (name, value) in headers {
                 head += &format!("{name}: {value}\r\n");
             }

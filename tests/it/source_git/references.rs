@@ -200,7 +200,7 @@ fn what_is_not_there_is_told_with_what_is() {
     let said = both.fail("");
     assert!(said.contains("no default branch"), "{said}");
     assert!(said.contains("stable, v2.0"), "{said}");
-    let said = both.fail("stabel");
+    let said = both.fail("stabl");
     assert!(said.contains("did you mean \"stable\""), "{said}");
     let blob = both.origin.blob(b"x");
     both.origin.git(&["tag", "a-file", &blob], b"");

@@ -84,7 +84,7 @@ impl Sshd {
             "ListenAddress 127.0.0.1\nPort {port}\nHostKey {keys}/host\nPidFile none\n\
              AuthorizedKeysFile {keys}/authorized\nStrictModes no\nUsePAM no\n\
              PasswordAuthentication no\nKbdInteractiveAuthentication no\n\
-             PermitRootLogin prohibit-password\nPermitUserRC no\nPrintMotd no\nLogLevel ERROR\n\
+             PermitRootLogin prohibit-password\nPermitUserRC no\nPrintMotd no\nLogLevel QUIET\n\
              SetEnv PATH={}:{path} GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null\n",
             exec_path().display(),
             keys = keys.display(),

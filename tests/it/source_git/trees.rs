@@ -66,7 +66,7 @@ fn names_that_some_system_reads_differently_are_refused() {
         (b"a\\b", PathProblem::Backslash),
         (b"..\\b", PathProblem::Backslash),
         (b"C:x", PathProblem::Drive),
-        (b"a:b", PathProblem::Colon),
+        (b"ab:c", PathProblem::Colon),
         (b"a\nb", PathProblem::Control('\n')),
         (b"a\x1b[1m", PathProblem::Control('\x1b')),
         (b"a\xff", PathProblem::NotUtf8),

@@ -1,0 +1,126 @@
+//! The protocol of `git daemon` (gitprotocol-pack, "Git Transport"), for servers
+//! on this machine.
+
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::net::{TcpStream, ToSocketAddrs as _};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use git2::Error;
+use git2::transport::{Service, SmartSubtransport, SmartSubtransportStream};
+
+use super::super::Stop;
+use super::child::Trouble;
+use super::error::Failure;
+use super::stream::{Pipe, Stream};
+use super::transport::Context;
+
+/// The port of `git daemon`.
+const USUAL_PORT: u16 = 9418;
+/// How often the wish to stop is looked at.
+const TICK: Duration = Duration::from_millis(50);
+
+/// A server that speaks git's own protocol.
+pub(super) struct Daemon {
+    context: Arc<Context>,
+}
+
+struct Socket {
+    stream: TcpStream,
+    stop: Stop,
+    patience: Duration,
+}
+
+impl Daemon {
+    pub(super) fn new(context: &Arc<Context>) -> Self {
+        Self {
+            context: Arc::clone(context),
+        }
+    }
+
+    fn start(&self) -> io::Result<Stream<Socket>> {
+        let context = &self.context;
+        let address = &context.address;
+        let port = address.port().unwrap_or(USUAL_PORT);
+        let places = (address.host(), port).to_socket_addrs()?;
+        let mut failed = io::Error::from(ErrorKind::NotFound);
+        let stream = places
+            // `localhost` is looked up: it is this machine or nothing.
+            .filter(|place| place.ip().is_loopback())
+            .find_map(|place| {
+                TcpStream::connect_timeout(&place, context.patience)
+                    .map_err(|error| failed = error)
+                    .ok()
+            });
+        let mut stream = stream.ok_or(failed)?;
+        stream.set_read_timeout(Some(TICK))?;
+        let (path, host) = (address.path(), address.authority());
+        let request = format!("git-upload-pack {path}\0host={host}\0");
+        let length = request.len() + 4;
+        stream.write_all(format!("{length:04x}{request}").as_bytes())?;
+        let socket = Socket {
+            stream,
+            stop: context.stop.clone(),
+            patience: context.patience,
+        };
+        Ok(Stream::new(context, socket))
+    }
+}
+
+impl SmartSubtransport for Daemon {
+    fn action(
+        &self,
+        _url: &str,
+        service: Service,
+    ) -> Result<Box<dyn SmartSubtransportStream>, Error> {
+        if service != Service::UploadPackLs {
+            return Err(Error::from_str("only fetching is possible"));
+        }
+        match self.start() {
+            Ok(stream) => Ok(Box::new(stream)),
+            Err(error) => Err(self.context.fail(Failure::Unreachable {
+                host: self.context.address.authority(),
+                reason: error.to_string(),
+            })),
+        }
+    }
+
+    fn close(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl Pipe for Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Trouble> {
+        let since = Instant::now();
+        loop {
+            if self.stop.is_requested() {
+                return Err(Trouble::Stopped);
+            }
+            match self.stream.read(buffer) {
+                Ok(count) => return Ok(count),
+                Err(error) => match error.kind() {
+                    // Either, by operating system.
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+                        if since.elapsed() > self.patience {
+                            return Err(Trouble::Silent);
+                        }
+                    }
+                    ErrorKind::Interrupted => {}
+                    _ => return Err(Trouble::Broken(error)),
+                },
+            }
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.write_all(bytes)
+    }
+
+    fn ended(&mut self, host: String) -> Failure {
+        Failure::BrokenOff {
+            host,
+            reason: "the server ended it".to_owned(),
+        }
+    }
+}

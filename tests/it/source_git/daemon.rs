@@ -1,0 +1,112 @@
+//! `git daemon`.
+
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use apkit::source::git::{Error, Failure};
+
+use super::origin::{PACKAGE_PATHS, git};
+use super::world::{World, source};
+
+struct Daemon {
+    child: Child,
+    port: u16,
+}
+
+impl Daemon {
+    fn start(world: &World) -> Self {
+        let until = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < until {
+            let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+            let port = free.local_addr().expect("an address").port();
+            drop(free);
+            let mut child = git(&world.path().join("repos"))
+                .args([
+                    "daemon",
+                    "--reuseaddr",
+                    "--export-all",
+                    "--listen=127.0.0.1",
+                ])
+                .arg(format!("--port={port}"))
+                .arg("--base-path=.")
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("git is installed");
+            while child.try_wait().expect("a child").is_none() {
+                if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                    return Self { child, port };
+                }
+                thread::sleep(Duration::from_millis(20));
+            }
+        }
+        panic!("git daemon does not start");
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // The child is `git`, which passes this on to the daemon proper.
+        #[cfg(unix)]
+        let _ = std::process::Command::new("kill")
+            .arg(self.child.id().to_string())
+            .status();
+        #[cfg(not(unix))]
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn repositories_are_fetched_from_a_daemon() {
+    let world = World::new();
+    let origin = world.origin("r.git");
+    let first = origin.package("main", "one");
+    let second = origin.package("main", "two");
+    let daemon = Daemon::start(&world);
+    let address = format!("git://127.0.0.1:{}/r.git", daemon.port);
+    let got = world.fetch(&source(&address, "", "")).expect("a package");
+    assert_eq!(got.id(), second);
+    assert_eq!(got.paths(), PACKAGE_PATHS);
+    // A daemon gives nothing by its id unless told to: all of it is fetched.
+    for reference in [&first[..], &first[..10]] {
+        let got = world.fetch(&source(&address, reference, ""));
+        assert_eq!(got.expect("an id").read("skills/tides/SKILL.md"), b"one");
+    }
+    origin.git(&["config", "uploadpack.allowAnySHA1InWant", "true"], b"");
+    let got = world.fetch(&source(&address, &first, "")).expect("an id");
+    assert_eq!(got.id(), first);
+    let (latest, name) = world.latest(&source(&address, "", "")).expect("an answer");
+    assert_eq!((latest, name.as_deref()), (second, Some("refs/heads/main")));
+
+    let nothing = format!("git://127.0.0.1:{}/none.git", daemon.port);
+    let error = world.fetch(&source(&nothing, "", "")).expect_err("nothing");
+    let said = error.to_string();
+    assert!(
+        said.contains("access denied or repository not exported"),
+        "{said}"
+    );
+}
+
+#[test]
+fn nobody_and_silence_are_told() {
+    let mut world = World::new();
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = silent.local_addr().expect("an address").port();
+    world.set("GIT_HTTP_LOW_SPEED_TIME", "1");
+    let address = format!("git://127.0.0.1:{port}/r.git");
+    let error = world.fetch(&source(&address, "", "")).expect_err("silence");
+    assert!(
+        error.to_string().contains("nothing for 1 seconds"),
+        "{error}"
+    );
+    drop(silent);
+    let error = world.fetch(&source(&address, "", "")).expect_err("nobody");
+    assert!(
+        matches!(error, Error::Connection(Failure::Unreachable { .. })),
+        "{error}"
+    );
+}
