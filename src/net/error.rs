@@ -194,21 +194,22 @@ pub(super) fn before_answer(error: reqwest::Error, proxy: Option<String>) -> Err
         return ErrorKind::Dns { proxy };
     }
     let mut deepest = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        if let Some(io) = cause.downcast_ref::<io::Error>() {
-            if let Some(tls) = io.get_ref().and_then(|inner| inner.downcast_ref()) {
-                return tls_kind(tls);
-            }
-            if io.kind() == io::ErrorKind::ConnectionRefused {
-                return ErrorKind::Refused { proxy };
-            }
-        }
+    let mut next: Option<&(dyn std::error::Error + 'static)> = error.source();
+    while let Some(cause) = next {
         if let Some(tls) = cause.downcast_ref() {
             return tls_kind(tls);
         }
         deepest = cause.to_string();
-        source = cause.source();
+        next = cause.source();
+        if let Some(io) = cause.downcast_ref::<io::Error>() {
+            if io.kind() == io::ErrorKind::ConnectionRefused {
+                return ErrorKind::Refused { proxy };
+            }
+            // What such an error is made of is not among its sources.
+            if let Some(inner) = io.get_ref() {
+                next = Some(inner);
+            }
+        }
     }
     if error.is_connect() {
         ErrorKind::Connect {

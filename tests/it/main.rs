@@ -20,8 +20,10 @@ mod hook_support;
 mod layers;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod measure;
+mod net;
 mod readme;
 mod render;
 mod sarif;
 mod source_git;
 mod support;
+mod web;
