@@ -6,11 +6,15 @@
 //! | --- | --- |
 //! | `grammar` | the spellings of a source, their one normal form and key |
 //! | [`git`] | repositories over https, ssh, the git protocol and local paths |
-//! | `npm` | packages of an npm registry |
-//! | `remote` | archives behind an `https` address |
+//! | [`npm`] | packages of an npm registry |
+//! | [`remote`] | archives behind an `https` address |
 //! | `directory` | a directory on this machine |
 
+mod download;
 pub mod git;
+mod integrity;
+pub mod npm;
+pub mod remote;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

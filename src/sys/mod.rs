@@ -6,8 +6,19 @@ mod unix;
 mod windows;
 
 #[cfg(unix)]
-pub use unix::{Lock, create_private_dir, detach, is_running, keep_private, try_lock, user_name};
+pub use unix::{
+    Lock, create_private_dir, detach, is_running, keep_private, nameless_file, try_lock, user_name,
+};
 #[cfg(windows)]
 pub use windows::{
-    Lock, create_private_dir, detach, is_running, keep_private, try_lock, user_name,
+    Lock, create_private_dir, detach, is_running, keep_private, nameless_file, try_lock, user_name,
 };
+
+/// A name for something that is there for a moment only, unlike those that
+/// other processes and threads choose at the same time.
+fn passing_name() -> String {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!(".passing-{}-{count}~", std::process::id())
+}

@@ -62,6 +62,24 @@ pub fn create_private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
+/// Opens an empty file in `directory` to write and read back that goes away when
+/// it is closed, however the process ends.
+///
+/// # Errors
+///
+/// Fails when the file cannot be created.
+pub fn nameless_file(directory: &Path) -> io::Result<File> {
+    let path = directory.join(super::passing_name());
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
+}
+
 /// Makes files that `options` creates readable for the user only.
 pub fn keep_private(options: &mut OpenOptions) -> &mut OpenOptions {
     options.mode(0o600)

@@ -9,6 +9,9 @@ use std::path::Path;
 use std::process::Command;
 
 const ERROR_SHARING_VIOLATION: i32 = 32;
+const GENERIC_READ_AND_WRITE: u32 = 0xC000_0000;
+const DELETE: u32 = 0x0001_0000;
+const FILE_FLAG_DELETE_ON_CLOSE: u32 = 0x0400_0000;
 const DETACHED_PROCESS: u32 = 0x0000_0008;
 const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
 const HANDLE_FLAG_INHERIT: u32 = 1;
@@ -66,6 +69,22 @@ pub fn create_private_dir(path: &Path) -> io::Result<()> {
 /// Files below the user's profile are the user's alone.
 pub fn keep_private(options: &mut OpenOptions) -> &mut OpenOptions {
     options
+}
+
+/// Opens an empty file in `directory` to write and read back that goes away when
+/// it is closed, however the process ends.
+///
+/// # Errors
+///
+/// Fails when the file cannot be created.
+pub fn nameless_file(directory: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .access_mode(GENERIC_READ_AND_WRITE | DELETE)
+        .custom_flags(FILE_FLAG_DELETE_ON_CLOSE)
+        .open(directory.join(super::passing_name()))
 }
 
 /// Prepares `command` to outlive this process and its console, with nothing

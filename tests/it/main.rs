@@ -25,5 +25,7 @@ mod readme;
 mod render;
 mod sarif;
 mod source_git;
+mod source_npm;
+mod source_remote;
 mod support;
 mod web;
