@@ -91,7 +91,7 @@ impl Sshd {
         );
         let file = keys.join("sshd_config");
         fs::write(&file, configuration).expect("a file");
-        let mut child = Command::new(program)
+        let child = Command::new(program)
             .args(["-D", "-e", "-f"])
             .arg(&file)
             .stdin(Stdio::null())
@@ -99,22 +99,19 @@ impl Sshd {
             .stderr(Stdio::inherit())
             .spawn()
             .expect("sshd starts");
+        let mut server = Self {
+            child,
+            port,
+            user: user.to_owned(),
+            keys: keys.to_owned(),
+        };
         let until = Instant::now() + Duration::from_secs(10);
-        while Instant::now() < until {
+        while Instant::now() < until && server.child.try_wait().expect("a child").is_none() {
             if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                return Some(Self {
-                    child,
-                    port,
-                    user: user.to_owned(),
-                    keys: keys.to_owned(),
-                });
-            }
-            if child.try_wait().expect("a child").is_some() {
-                return None;
+                return Some(server);
             }
             thread::sleep(Duration::from_millis(20));
         }
-        let _ = child.kill();
         None
     }
 
