@@ -58,6 +58,11 @@ impl Advertisement {
         }
     }
 
+    /// Whether all of it is here.
+    pub(super) fn is_whole(&self) -> bool {
+        self.flushes == 0
+    }
+
     /// Takes in what was received next. What follows the advertisement, and what
     /// is no part of one, is passed over: libgit2 complains of it.
     pub(super) fn feed(&mut self, bytes: &[u8]) {

@@ -16,7 +16,7 @@ use super::advertisement::Advertisement;
 use super::child::{Trouble, shortened};
 use super::credential::{self, Credential};
 use super::error::Failure;
-use super::transport::Context;
+use super::transport::{Context, MAX_LIST};
 use crate::net::{self, Client, ErrorKind, Proxies, Request, Response, Settings, Timeouts, Trust};
 
 /// Some servers answer only what looks like git.
@@ -82,7 +82,7 @@ impl Http {
     /// place is kept.
     fn list(&self) -> Result<Response, Failure> {
         let url = below(&self.state().base, LISTING)?;
-        let response = self.answered(&url, |url| Request::get(url).limit(self.context.limit))?;
+        let response = self.answered(&url, |url| Request::get(url).limit(MAX_LIST))?;
         let shown = net::shown(&response.url);
         expect_kind(&response, LISTING_KIND)?;
         if response.url != url {

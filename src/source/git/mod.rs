@@ -61,8 +61,7 @@ use crate::archive::{EntryPath, Stage};
 /// How many times the size of a package a repository may send: all of its
 /// history, when nothing less will do.
 const HISTORY: u64 = 4;
-/// What it may send in any case, in bytes: the list of its references alone is
-/// large in old repositories.
+/// What it may send in any case, in bytes.
 const AT_LEAST: u64 = 128 << 20;
 
 /// A place in a repository.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::advertisement::Advertisement;
 use super::child::Trouble;
 use super::error::Failure;
-use super::transport::Context;
+use super::transport::{Context, MAX_LIST};
 
 /// A way to a server and back.
 pub(super) trait Pipe: Send + 'static {
@@ -68,15 +68,19 @@ impl<P: Pipe> Read for Stream<P> {
             }
         };
         self.received += count as u64;
-        if self.received > self.context.limit {
-            return Err(self.fail(Failure::TooMuch {
-                host: host(),
-                limit: self.context.limit,
-            }));
+        let limit = {
+            let mut list = self.context.advertisement();
+            list.feed(buffer.get(..count).unwrap_or_default());
+            if list.is_whole() {
+                self.context.limit
+            } else {
+                MAX_LIST
+            }
+        };
+        if self.received > limit {
+            let host = host();
+            return Err(self.fail(Failure::TooMuch { host, limit }));
         }
-        self.context
-            .advertisement()
-            .feed(buffer.get(..count).unwrap_or_default());
         Ok(count)
     }
 }

@@ -18,6 +18,10 @@ use super::{daemon, http, ssh};
 /// The address libgit2 is given: which repository is meant, the [`Context`] says.
 pub(super) const URL: &str = "apkit://repository";
 
+/// The most a server may send to say what it has, in bytes: large in old
+/// repositories, and all of it is kept.
+pub(super) const MAX_LIST: u64 = 128 << 20;
+
 /// What a transport must know.
 pub(super) struct Context {
     /// What is talked to, after `insteadOf`.

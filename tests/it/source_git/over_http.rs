@@ -190,6 +190,17 @@ fn made_up_answers_end_in_an_error() {
         });
         fetch(&world, &pack).expect_err("no pack");
     }
+    // A pack that claims to hold all objects there can be.
+    let boasting = serve(&world, |asked| match asked.method.as_str() {
+        "POST" => Answer::Changed(|mut body| {
+            let at = body.windows(4).position(|part| part == b"PACK");
+            let count = at.expect("a pack") + 8;
+            body[count..count + 4].fill(0xff);
+            body
+        }),
+        _ => Answer::Git,
+    });
+    fetch(&world, &boasting).expect_err("no sound pack");
     // A bit of the pack turned over.
     let flipped = serve(&world, |asked| match asked.method.as_str() {
         "POST" => Answer::Changed(|mut body| {
@@ -235,5 +246,18 @@ fn no_more_is_received_than_a_package_may_be() {
         _ => Answer::Git,
     });
     let (_, said) = failure(&world, &large);
+    assert!(said.contains("larger than 134217728 bytes"), "{said}");
+    let endless = serve(&world, |_| {
+        Answer::Changed(|body| {
+            let line = b"003dffffffffffffffffffffffffffffffffffffffff refs/heads/branch\n";
+            let lines = line.iter().cycle().take((128 << 20) + 1);
+            body[..body.len() - 4]
+                .iter()
+                .chain(lines)
+                .copied()
+                .collect()
+        })
+    });
+    let (_, said) = failure(&world, &endless);
     assert!(said.contains("larger than 134217728 bytes"), "{said}");
 }
