@@ -17,6 +17,7 @@
 //! | [`diagnostic`] | findings, severities, effects, places in a text |
 //! | [`archive`] | trees of files from outside, entry by entry: the one way in, and archives in and out |
 //! | [`net`] | the one HTTPS client: redirects, proxies, caps, deadlines |
+//! | [`secret`] | what tokens and names of secrets look like |
 //! | [`sys`] | what differs between operating systems |
 //!
 //! A diagnostic code leads to its rule: `family::name` is declared in
@@ -32,6 +33,7 @@ pub mod host;
 pub mod net;
 pub mod package;
 pub mod render;
+pub mod secret;
 pub mod source;
 pub mod spec;
 pub mod sys;

@@ -9,37 +9,10 @@ mod scan;
 
 use super::json::Json;
 use super::text::Text;
+use crate::secret::{self, Place, Strength};
 
 const MARK: &str = "[redacted]";
 
-/// Words that make a name the name of a secret, whatever its value looks like.
-const STRONG: [&str; 6] = [
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "credential",
-    "credentials",
-];
-/// Words that do so when the value looks like one.
-const WEAK: [&str; 4] = ["token", "apikey", "pwd", "pat"];
-/// Words that make a `key` a secret one.
-const KEY_KINDS: [&str; 9] = [
-    "api",
-    "secret",
-    "access",
-    "private",
-    "auth",
-    "encryption",
-    "signing",
-    "master",
-    "account",
-];
-/// Last words of names that only speak about a secret.
-const ABOUT: [&str; 16] = [
-    "file", "path", "dir", "url", "uri", "name", "id", "type", "ttl", "expiry", "expires", "count",
-    "limit", "length", "header", "prefix",
-];
 /// Values that stand for no secret.
 const EMPTY_VALUES: [&str; 16] = [
     "null",
@@ -132,84 +105,20 @@ fn split_ignoring_case<'a>(text: &'a str, mark: &str) -> Option<(&'a str, &'a st
     Some((text.get(..at)?, text.get(at + mark.len()..)?))
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Strength {
-    Strong,
-    Weak,
-}
-
 /// `PAY_TOKEN`: capitals, as names in an environment are written.
 fn is_env_style(name: &str) -> bool {
     name.contains('_') && !name.contains(|ch: char| ch.is_ascii_lowercase())
 }
 
-/// The words of a name: `clientSecret`, `client-secret`, `CLIENT_SECRET`.
-fn words(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut previous = '_';
-    for ch in name.chars() {
-        if !ch.is_ascii_alphanumeric() {
-            previous = '_';
-            continue;
-        }
-        let border = !previous.is_ascii_alphanumeric()
-            || previous.is_ascii_lowercase() && ch.is_ascii_uppercase();
-        match words.last_mut().filter(|_| !border) {
-            Some(word) => word.push(ch.to_ascii_lowercase()),
-            None => words.push(ch.to_ascii_lowercase().to_string()),
-        }
-        previous = ch;
-    }
-    for word in &mut words {
-        let bare = word.trim_end_matches(|ch: char| ch.is_ascii_digit()).len();
-        if bare > 0 {
-            word.truncate(bare);
-        }
-    }
-    words.retain(|word| !word.chars().all(|ch| ch.is_ascii_digit()));
-    words
-}
-
-/// Whether values of `name` are secret.
+/// Whether values of `name` are secret. In an environment the word that says so
+/// may be followed by another (`TOKEN_PROD`).
 fn strength(name: &str) -> Option<Strength> {
-    if name.len() > 100 {
-        return None;
-    }
-    let words = words(name);
-    let last = words.last()?.as_str();
-    if ABOUT.contains(&last) {
-        return None;
-    }
-    let judge = |word: &str, before: Option<&str>| {
-        if STRONG.contains(&word) {
-            Some(Strength::Strong)
-        } else if WEAK.contains(&word)
-            || word == "key" && before.is_some_and(|kind| KEY_KINDS.contains(&kind))
-        {
-            Some(Strength::Weak)
-        } else {
-            None
-        }
-    };
-    let before = |at: usize| {
-        at.checked_sub(1)
-            .and_then(|at| words.get(at))
-            .map(String::as_str)
-    };
-    // In an environment the word may be followed by another (`TOKEN_PROD`).
-    let first = if is_env_style(name) {
-        0
+    let place = if is_env_style(name) {
+        Place::Anywhere
     } else {
-        words.len() - 1
+        Place::End
     };
-    let found: Vec<_> = (first..words.len())
-        .filter_map(|at| judge(words.get(at)?, before(at)))
-        .collect();
-    found
-        .iter()
-        .copied()
-        .find(|strength| *strength == Strength::Strong)
-        .or_else(|| found.first().copied())
+    secret::strength(name, place)
 }
 
 /// Whether `value` looks like a secret and not like code or prose about one.

@@ -209,10 +209,17 @@ pub(super) fn stays_below(path: &Path) -> bool {
     })
 }
 
-/// Text that `Path` shows, with `/` between the parts and U+FFFD for what is
-/// no Unicode.
+/// A name as text. What is no Unicode is written byte for byte as `\xNN`, so that
+/// two names stay two.
 pub(super) fn display_name(name: &OsStr) -> String {
-    name.to_string_lossy().into_owned()
+    let mut shown = String::new();
+    for chunk in name.as_encoded_bytes().utf8_chunks() {
+        shown.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            shown.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    shown
 }
 
 #[cfg(all(test, unix))]

@@ -113,6 +113,32 @@ fn is_loopback(host: &str) -> bool {
             .is_ok_and(|address| address.is_loopback())
 }
 
+/// What RFC 3986 does not let stand in a URL although every client gets a host out
+/// of it: a character that has to be percent-encoded, a `%` without its two digits;
+/// and `%00`, which it lets stand and servers refuse. Braces are left to whoever
+/// looks for templates, and letters beyond ASCII are encoded alike everywhere.
+pub fn odd_character(url: &str) -> Option<String> {
+    let (_, behind) = url.split_once("://")?;
+    let start = behind.find(['/', '?', '#'])?;
+    let path = behind.get(start..)?;
+    for (at, character) in path.char_indices() {
+        if "<>\"^`|".contains(character) {
+            return Some(format!("{character:?}"));
+        }
+        if character == '%' {
+            let digits = path.get(at + 1..at + 3).unwrap_or_default();
+            let escape = digits.len() == 2 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+            if !escape {
+                return Some("a % without two hexadecimal digits".to_owned());
+            }
+            if digits == "00" {
+                return Some("%00".to_owned());
+            }
+        }
+    }
+    None
+}
+
 /// The names and values in the query of a URL, undecoded.
 pub fn query_pairs(url: &str) -> impl Iterator<Item = (&str, &str)> {
     let query = url.split_once('?').map_or("", |(_, query)| query);
@@ -142,6 +168,31 @@ mod tests {
             "https://a.example:00443/",
         ] {
             assert_eq!(problems(url), [], "{url}");
+        }
+    }
+
+    #[test]
+    fn odd_characters() {
+        for (url, odd) in [
+            ("https://a.example/x<y", Some("'<'")),
+            ("https://a.example/?q=\"x\"", Some("'\"'")),
+            ("https://a.example/a%00b", Some("%00")),
+            (
+                "https://a.example/é%zz",
+                Some("a % without two hexadecimal digits"),
+            ),
+            (
+                "https://a.example/%",
+                Some("a % without two hexadecimal digits"),
+            ),
+            (
+                "https://a.example/%é",
+                Some("a % without two hexadecimal digits"),
+            ),
+            ("https://a.example/{x}/%C3%A9?a=[b]&c='d'", None),
+            ("https://bücher.example", None),
+        ] {
+            assert_eq!(odd_character(url).as_deref(), odd, "{url}");
         }
     }
 

@@ -734,7 +734,8 @@ fn no_format_shows_a_token() {
   "b": {{"type": "stdio", "command": "npx", "args": ["--config=./x?token={token}", "--password=hunter2SECRET"]}},
   "c": {{"type": "sse", "url": "https://admin:hunter2SECRET/x@a.example/mcp"}},
   "d": {{"type": "sse", "url": "https://a.example/mcp/{token}"}},
-  "e": {{"type": "{token}", "command": "x"}}
+  "e": {{"type": "{token}", "command": "x"}},
+  "f": {{"type": "stdio", "command": "x", "args": ["postgres://admin:hunter2SECRET@db/x"]}}
 }}}}"#
         ),
     );
@@ -755,7 +756,12 @@ fn no_format_shows_a_token() {
     let credentials = found
         .iter()
         .filter(|found| found["code"] == "mcp::credential");
-    assert_eq!(credentials.count(), 4);
+    assert_eq!(credentials.count(), 6);
+    let shown = place.run(["inspect", "p"]).stdout;
+    assert!(
+        !shown.contains("hunter2SECRET") && !shown.contains(&token),
+        "{shown}"
+    );
 }
 
 #[test]

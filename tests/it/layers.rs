@@ -16,7 +16,7 @@ const LAYERS: &[&[&str]] = &[
     &["spec"],
     &["document"],
     &["diagnostic"],
-    &["archive", "net", "sys"],
+    &["archive", "net", "secret", "sys"],
 ];
 
 /// What the hook runtime must not pull in: it starts on every prompt.

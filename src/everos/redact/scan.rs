@@ -1,51 +1,9 @@
 //! Finds credentials in running text.
 
-use super::{MARK, Strength, is_env_style, plausible, strength};
+use super::{MARK, is_env_style, plausible, strength};
+use crate::secret::{self, Strength, in_name};
 
 const KEY_MARK: &str = "[redacted private key]";
-
-/// Beginnings of tokens that services issue, and how many characters must
-/// follow at least.
-const SHAPES: [(&str, usize); 38] = [
-    ("ghp_", 20),
-    ("gho_", 20),
-    ("ghu_", 20),
-    ("ghs_", 20),
-    ("ghr_", 20),
-    ("github_pat_", 20),
-    ("glpat-", 16),
-    ("gldt-", 16),
-    ("glsa_", 20),
-    ("xoxb-", 10),
-    ("xoxp-", 10),
-    ("xoxa-", 10),
-    ("xoxr-", 10),
-    ("xoxs-", 10),
-    ("xapp-", 10),
-    ("AIza", 30),
-    ("npm_", 30),
-    ("pypi-", 30),
-    ("hf_", 20),
-    ("gsk_", 20),
-    ("dop_v1_", 30),
-    ("doo_v1_", 30),
-    ("shpat_", 20),
-    ("shpss_", 20),
-    ("shpca_", 20),
-    ("sk_live_", 10),
-    ("sk_test_", 10),
-    ("rk_live_", 10),
-    ("rk_test_", 10),
-    ("whsec_", 16),
-    ("dckr_pat_", 20),
-    ("rubygems_", 30),
-    ("lin_api_", 20),
-    ("tskey-", 16),
-    ("ATATT3", 30),
-    ("AGE-SECRET-KEY-1", 20),
-    ("sq0csp-", 20),
-    ("sk-", 20),
-];
 
 /// The text without credentials, and how many there were.
 pub(super) fn redact(text: &str) -> (String, u64) {
@@ -69,10 +27,6 @@ struct Scan<'a> {
     /// Up to where the input has been copied or replaced.
     copied: usize,
     count: u64,
-}
-
-fn in_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
 /// Bytes that credentials after a scheme are made of.
@@ -193,8 +147,8 @@ impl<'a> Scan<'a> {
     fn name(&mut self, at: usize) -> usize {
         let end = self.run_end(at, in_name);
         let word = self.slice(at, end);
-        if let Some(token_end) = self.token_end(word, at, end) {
-            return self.replace(at, token_end, MARK);
+        if let Some(length) = secret::token_at_start(self.slice(at, self.text.len())) {
+            return self.replace(at, at + length, MARK);
         }
         // `--password`, `-p`: the dashes are no part of the name.
         let name = word.trim_start_matches('-');
@@ -218,31 +172,6 @@ impl<'a> Scan<'a> {
             Some(strength) => self.assignment(name, strength, flag, end).unwrap_or(end),
             None => end,
         }
-    }
-
-    fn token_end(&self, word: &str, at: usize, end: usize) -> Option<usize> {
-        let shaped = SHAPES.iter().any(|(prefix, least)| {
-            word.strip_prefix(prefix).is_some_and(|rest| {
-                rest.len() >= *least && rest.bytes().any(|byte| byte.is_ascii_digit())
-            })
-        });
-        if shaped {
-            return Some(end);
-        }
-        if word.len() == 20 && (word.starts_with("AKIA") || word.starts_with("ASIA")) {
-            let capitals = word
-                .bytes()
-                .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
-            return capitals.then_some(end);
-        }
-        // Tokens with dots: `eyJ….eyJ….sig`, `ya29.…`, `SG.….…`.
-        let dotted = self.run_end(at, |byte| in_name(byte) || byte == b'.');
-        let whole = self.slice(at, dotted).trim_end_matches('.');
-        let parts: Vec<&str> = whole.split('.').collect();
-        let jwt = word.starts_with("eyJ") && parts.len() >= 2 && whole.len() >= 30;
-        let google = word == "ya29" && whole.len() >= 25;
-        let sendgrid = word == "SG" && parts.len() == 3 && whole.len() >= 40;
-        (jwt || google || sendgrid).then_some(at + whole.len())
     }
 
     /// Passes quotes, backslashes before them, and spaces.

@@ -9,6 +9,7 @@ use super::server::Entry;
 use super::values::{self, Value};
 use crate::document::{Member, Object};
 use crate::spec::codes::mcp as codes;
+use crate::spec::credential;
 use crate::spec::header;
 use crate::spec::url::{self, UrlProblem};
 
@@ -64,7 +65,9 @@ fn url(entry: &mut Entry<'_, '_>, member: &Member) {
         );
         return;
     };
+    let mut user_is_known = false;
     for problem in url::problems(value) {
+        user_is_known |= problem == UrlProblem::UserInformation;
         let (code, message, help) = match problem {
             UrlProblem::Invalid(phrase) => (
                 &codes::URL_INVALID,
@@ -101,7 +104,18 @@ fn url(entry: &mut Entry<'_, '_>, member: &Member) {
     };
     values::literal(entry, &text);
     values::url_template(entry, &text);
-    if values::credential_in(entry, &text, "the URL") {
+    if let Some(odd) = url::odd_character(value) {
+        entry.report(
+            &codes::URL_CHARACTER,
+            span,
+            &pointer,
+            format!("the URL holds {odd}, which some clients refuse and others rewrite"),
+            "write what is no letter, digit or delimiter as % and two hexadecimal digits, and leave %00 out",
+        );
+    }
+    // That user information is there has been said.
+    let secret = !user_is_known || credential::holds_token(value);
+    if secret && values::credential_in(entry, &text, "the URL") {
         return;
     }
     for (name, part) in url::query_pairs(value) {

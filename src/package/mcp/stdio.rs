@@ -285,6 +285,8 @@ fn args(entry: &mut Entry<'_, '_>, fields: &Object) -> Vec<String> {
         };
         let value = text.display().into_owned();
         relative_argument(entry, item.span, &pointer, &value);
+        bundled_argument(entry, item.span, &pointer, &value);
+        nul(entry, item.span, &pointer, "the argument", &value);
         let text = Value {
             span: item.span,
             pointer: &pointer,
@@ -307,13 +309,59 @@ fn args(entry: &mut Entry<'_, '_>, fields: &Object) -> Vec<String> {
     args
 }
 
+/// An argument as the option with its `=`, if there is one, and the value.
+fn option_path(argument: &str) -> (&str, &str) {
+    match argument.find('=') {
+        Some(at) if argument.starts_with('-') => argument.split_at(at + 1),
+        _ => ("", argument),
+    }
+}
+
+/// An argument, or the value of an option in it, that names a file of the package
+/// which is not there. Where else it leads is the server's affair.
+fn bundled_argument(entry: &mut Entry<'_, '_>, span: Span, pointer: &Pointer, argument: &str) {
+    let (_, path) = option_path(argument);
+    let inside = path
+        .strip_prefix(ROOT)
+        .and_then(|rest| rest.strip_prefix('/'));
+    // More than one path, a pattern, or what is known at run time only.
+    let Some(inside) = inside
+        .filter(|inside| !inside.contains(|c: char| ":;,*?[$\\".contains(c) || c.is_control()))
+    else {
+        return;
+    };
+    let root = entry.loader.root;
+    if matches!(
+        containment::resolve(root, root, Path::new(inside)),
+        Resolution::Missing
+    ) {
+        entry.report(
+            &codes::ARGUMENT_NOT_FOUND,
+            span,
+            pointer,
+            format!("there is no file {} in the package", quoted(inside)),
+            format!("add the file; if a build step makes it, ship the package with it; what is made at run time goes below {DATA}"),
+        );
+    }
+}
+
+/// A NUL in `what`, which no process can be given.
+fn nul(entry: &mut Entry<'_, '_>, span: Span, pointer: &Pointer, what: &str, value: &str) {
+    if value.contains('\0') {
+        entry.report(
+            &codes::NUL_CHARACTER,
+            span,
+            pointer,
+            format!("{what} holds a NUL character, which no process can be given"),
+            "remove it",
+        );
+    }
+}
+
 /// An argument, or the value of an option in it, that is a path relative to the
 /// working directory.
 fn relative_argument(entry: &mut Entry<'_, '_>, span: Span, pointer: &Pointer, argument: &str) {
-    let (option, path) = match argument.split_once('=') {
-        Some((option, path)) if option.starts_with('-') => (format!("{option}="), path),
-        _ => (String::new(), argument),
-    };
+    let (option, path) = option_path(argument);
     let help = if let Some(rest) = path.strip_prefix("./") {
         format!("write \"{option}{ROOT}/{rest}\" if it names a file of the package")
     } else if path.starts_with("../") {
@@ -368,6 +416,8 @@ fn env(entry: &mut Entry<'_, '_>, fields: &Object) -> Vec<(String, String)> {
                 "use letters, digits and underscores",
             );
         }
+        let what = format!("the value of {}", quoted(&name));
+        nul(entry, member.value.span, &pointer, &what, &value);
         let text = Value {
             span: member.value.span,
             pointer: &pointer,
@@ -440,13 +490,18 @@ fn cwd(entry: &mut Entry<'_, '_>, member: &Member) -> Option<String> {
             },
         );
     }
+    // How deep a placeholder leads is known at run time only; what stands before
+    // it leads out or does not.
+    let judged = match rest.split_once("${") {
+        Some((before, _)) if nested => before.rsplit_once('/').map_or("", |(start, _)| start),
+        _ => rest,
+    };
     let escape = if in_package {
         let root = entry.loader.root;
-        match containment::resolve(root, root, Path::new(rest)) {
+        match containment::resolve(root, root, Path::new(judged)) {
             Resolution::Escape => Some("leads out of the package"),
             Resolution::Loop => Some("is a link that leads back to itself"),
             Resolution::Directory(_) | Resolution::Unreadable(_) => None,
-            // What a placeholder in the middle leads to is known at run time only.
             _ if nested => None,
             Resolution::Missing => {
                 entry.report(
@@ -471,7 +526,7 @@ fn cwd(entry: &mut Entry<'_, '_>, member: &Member) -> Option<String> {
         }
     } else {
         // The data directory exists only at run time; its links are a matter of then.
-        (!containment::stays_below(Path::new(rest))).then_some("leads out of the data directory")
+        (!containment::stays_below(Path::new(judged))).then_some("leads out of the data directory")
     };
     if let Some(what) = escape {
         entry.report(

@@ -1,6 +1,7 @@
 //! Credentials in a source, which a report must not spread further.
 
 use crate::diagnostic::{Diagnostic, Span};
+use crate::secret;
 use crate::spec::codes::mcp;
 use crate::spec::credential;
 
@@ -18,8 +19,9 @@ impl Secrets {
             .map(|place| Span::new(place.offset, place.offset.saturating_add(place.length)))
             .map(|span| unquoted(source, span))
             .collect();
-        words(source, &mut spans);
+        spans.extend(secret::tokens(source).map(span_of));
         strings(source, &mut spans);
+        lines(source, &mut spans);
         spans.sort_unstable_by_key(|span| (span.start, span.end));
         // Overlapping spans become one, so that a look-up needs to see one only.
         let mut merged: Vec<Span> = Vec::with_capacity(spans.len());
@@ -55,21 +57,6 @@ fn unquoted(source: &str, span: Span) -> Span {
     }
 }
 
-/// Words that are tokens by their shape, wherever they stand.
-fn words(source: &str, spans: &mut Vec<Span>) {
-    let mut start = 0;
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    for part in source.as_bytes().split(|&byte| !is_word(byte)) {
-        let span = Span::new(start, start + part.len());
-        start = span.end + 1;
-        // Shorter ones are no tokens, and most words are shorter.
-        let word = source.get(span.start..span.end).unwrap_or_default();
-        if word.len() >= 16 && credential::has_secret_shape(word) {
-            spans.push(span);
-        }
-    }
-}
-
 /// Strings in double quotes: what follows the name of a secret, keys in PEM,
 /// and user information.
 fn strings(source: &str, spans: &mut Vec<Span>) {
@@ -81,14 +68,49 @@ fn strings(source: &str, spans: &mut Vec<Span>) {
         let span = Span::new(open + 1, close);
         let content = source.get(span.start..span.end).unwrap_or_default();
         let named = name.is_some_and(credential::is_secret_name);
-        if (named && credential::is_filled(content)) || credential::has_secret_shape(content) {
+        if (named && credential::is_filled(content)) || credential::holds_token(content) {
             spans.push(span);
-        } else if let Some(user) = user_information(content) {
-            spans.push(user.shifted(span.start));
+        } else if let Some(user) = secret::user_information(content) {
+            spans.push(span_of(user).shifted(span.start));
         }
         at = close + 1;
         let rest = source.get(at..).unwrap_or_default();
         name = rest.trim_start().starts_with(':').then_some(content);
+    }
+}
+
+/// Lines `name: value` without quotes around the name, as frontmatter has them,
+/// and the lines of a block below such a name.
+fn lines(source: &str, spans: &mut Vec<Span>) {
+    let mut start = 0;
+    // The indentation of the name whose block goes on.
+    let mut block: Option<usize> = None;
+    for line in source.split_inclusive('\n') {
+        let text = line.trim_end();
+        let span_of = |part: &str| {
+            let from = start + (text.len() - part.len());
+            Span::new(from, start + text.len())
+        };
+        let inner = text.trim_start();
+        let depth = text.len() - inner.len();
+        if block.is_some_and(|above| depth > above || inner.is_empty()) {
+            spans.push(span_of(inner));
+        } else {
+            block = None;
+            let item = inner.trim_start_matches(['-', ' ', '?']);
+            if let Some((name, value)) = item.split_once(':') {
+                let value = value.trim_start();
+                let plain = name.bytes().all(crate::secret::in_name);
+                if plain && credential::is_secret_name(name) {
+                    if value.is_empty() || value.starts_with(['|', '>']) {
+                        block = Some(depth);
+                    } else if credential::is_filled(value) {
+                        spans.push(span_of(value));
+                    }
+                }
+            }
+        }
+        start += line.len();
     }
 }
 
@@ -109,21 +131,8 @@ fn find(bytes: &[u8], from: usize, any_of: &[u8]) -> Option<usize> {
     Some(from + at)
 }
 
-/// What stands between `//` and `@` of a URL. A password that was not encoded
-/// ends the authority early; then what looks like a port is no number.
-fn user_information(url: &str) -> Option<Span> {
-    let start = url.find("://")? + 3;
-    let rest = url.get(start..)?;
-    let authority = rest.split(['/', '?', '#']).next()?;
-    if let Some(end) = authority.rfind('@') {
-        return Some(Span::new(start, start + end));
-    }
-    let (_, port) = authority.rsplit_once(':')?;
-    let is_port = port
-        .bytes()
-        .all(|byte| byte.is_ascii_digit() || byte == b']');
-    let end = rest.rfind('@').filter(|_| !is_port)?;
-    Some(Span::new(start, start + end))
+fn span_of(place: std::ops::Range<usize>) -> Span {
+    Span::new(place.start, place.end)
 }
 
 #[cfg(test)]
@@ -154,11 +163,19 @@ mod tests {
             ),
             (
                 format!("see {token}."),
-                "see *****************************************",
+                "see ****************************************.",
             ),
             (
                 r#"{"PASSWORD": "a\"b é c"#.to_owned(),
                 r#"{"PASSWORD": "********"#,
+            ),
+            (
+                "token: hush hush\n- DB_PASSWORD:\n    one\n    two\nname: x\n".to_owned(),
+                "token: *********\n- DB_PASSWORD:\n    ***\n    ***\nname: x\n",
+            ),
+            (
+                "api_key: |\n  one\n\n  two\nthe token: x\nTOKEN_FILE: y".to_owned(),
+                "api_key: |\n  ***\n\n  ***\nthe token: x\nTOKEN_FILE: y",
             ),
             ("\"".to_owned(), "\""),
             ("\"\\".to_owned(), "\"\\"),

@@ -733,6 +733,50 @@ codes! { "mcp";
     /// ```
     ENV_NAME = "env-name", Warning, None, "apkit", None,
         "env sets a name that no platform can set";
+    /// An argument or the value of a variable holds a NUL character. JSON can write it
+    /// (`\u0000`), but no system can hand it to a process: texts end there. The server
+    /// loads, since the specification asks for strings and no more, and clients fail to
+    /// start it. Remove the character.
+    ///
+    /// Wrong:
+    ///
+    /// ```json
+    /// "env": { "TIDES_UNIT": "metric\u0000" }
+    /// ```
+    ///
+    /// Right:
+    ///
+    /// ```json
+    /// "env": { "TIDES_UNIT": "metric" }
+    /// ```
+    NUL_CHARACTER = "nul-character", Warning, None, "apkit", None,
+        "a value holds a NUL, which no process can be given";
+    /// An argument begins with `${PLUGIN_ROOT}/`, or is an option with such a value,
+    /// and there is nothing in the package where it leads. Clients load the server and
+    /// pass the path on; what the server does then is its own affair, but mostly a
+    /// build step was forgotten. Ship the file, or correct the path. What a server
+    /// makes at run time belongs below `${PLUGIN_DATA}`.
+    ///
+    /// Wrong:
+    ///
+    /// ```text
+    /// tide-table/
+    /// ├── mcp.json          "args": ["${PLUGIN_ROOT}/dist/tides.js"]
+    /// ├── plugin.json
+    /// └── src/
+    /// ```
+    ///
+    /// Right:
+    ///
+    /// ```text
+    /// tide-table/
+    /// ├── dist/
+    /// │   └── tides.js
+    /// ├── mcp.json          "args": ["${PLUGIN_ROOT}/dist/tides.js"]
+    /// └── plugin.json
+    /// ```
+    ARGUMENT_NOT_FOUND = "argument-not-found", Warning, None, "apkit", None,
+        "the file that an argument names is not in the package";
     /// `cwd` has none of the three permitted forms: a path that begins with `./`,
     /// `${PLUGIN_ROOT}` alone or with a path behind it, `${PLUGIN_DATA}` alone or with
     /// a path behind it. The form is judged on the text as written, so `.`, `data`,
@@ -999,6 +1043,25 @@ codes! { "mcp";
     /// ```
     HEADER_CLIENT_GENERATED = "header-client-generated", Info, None, "§7.2.1", Some("AP-15"),
         "clients replace this header by their own";
+    /// The URL holds a character that RFC 3986 does not let stand there unencoded, such
+    /// as `<`, `"` or a `%` without its two digits, or it holds `%00`. The host is not
+    /// in doubt and the server loads, but what arrives at it differs: some clients
+    /// encode the character, some send it as it is, some refuse the URL. Encode it, and
+    /// leave `%00` out: it stands for a NUL, which hardly any server takes.
+    ///
+    /// Wrong:
+    ///
+    /// ```json
+    /// "url": "https://tides.example/mcp?place=<north>"
+    /// ```
+    ///
+    /// Right:
+    ///
+    /// ```json
+    /// "url": "https://tides.example/mcp?place=%3Cnorth%3E"
+    /// ```
+    URL_CHARACTER = "url-character", Warning, None, "§7.2.1", Some("AP-13"),
+        "the URL holds a character that has to be encoded";
     /// A header, a variable, an argument or the query of a URL looks like a secret, by
     /// its name or by the shape of its value. Everything in a package is readable by
     /// everyone who has it, and the specification forbids authors to put credentials
