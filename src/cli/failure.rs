@@ -44,6 +44,10 @@ pub(crate) enum Failure {
         error: io::Error,
     },
 
+    /// The report would take the place of a file that it is about.
+    #[error("write to {}: it is a file of the package that is judged", show(path))]
+    OverPackage { path: PathBuf },
+
     /// `explain` does not know the code.
     #[error(
         "explain `{}`: there is no such code{}",
@@ -106,6 +110,7 @@ impl Failure {
                 error: apkit::export::Error::Occupied(_),
                 ..
             } => Some("--force replaces it, whatever it holds"),
+            Self::OverPackage { .. } => Some("name another file for the report"),
             Self::UnknownCode { .. } => Some("`apkit explain` lists all codes"),
             _ => None,
         }

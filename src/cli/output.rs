@@ -39,6 +39,28 @@ pub(crate) fn to_file(
     })
 }
 
+/// The file that writing to `path` changes: where its links lead, also to
+/// something that does not exist yet.
+pub(crate) fn destination(path: &Path) -> io::Result<PathBuf> {
+    // As many as systems follow.
+    const LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        match fs::read_link(&path) {
+            Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
+            // No link, or nothing at all.
+            Err(_) => {
+                let Some(name) = path.file_name() else {
+                    return fs::canonicalize(&path);
+                };
+                let parent = path.parent().filter(|parent| *parent != Path::new(""));
+                return Ok(fs::canonicalize(parent.unwrap_or(Path::new(".")))?.join(name));
+            }
+        }
+    }
+    Err(io::Error::other("a link that leads back to itself"))
+}
+
 fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let old = match fs::metadata(path) {
         Ok(metadata) => Some(metadata),
@@ -49,11 +71,8 @@ fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
         let file = OpenOptions::new().write(true).open(path)?;
         return write_all(file, write).map(drop);
     }
-    // Through a link, the file it leads to is replaced and the link stays.
-    let target = match &old {
-        Some(_) => fs::canonicalize(path)?,
-        None => path.to_owned(),
-    };
+    // Through a link, the file it leads to is written and the link stays.
+    let target = destination(path)?;
     let (file, temporary) = create_beside(&target)?;
     let mut guard = Temporary(Some(temporary));
     let file = write_all(file, write)?;

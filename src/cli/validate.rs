@@ -1,6 +1,7 @@
 //! `apkit validate`.
 
 use std::collections::HashSet;
+use std::fs;
 use std::io;
 use std::num::NonZero;
 use std::path::Path;
@@ -254,6 +255,30 @@ fn write(report: &Report, arguments: &Validate, color: When) -> Result<(), Failu
     };
     match &arguments.output {
         None => output::to_stdout(write),
-        Some(path) => output::to_file(path, write),
+        Some(path) => {
+            spare(report, path)?;
+            output::to_file(path, write)
+        }
     }
+}
+
+/// Refuses to write over a file that a client reads of one of the packages. What
+/// else stands in a package may be an earlier report.
+fn spare(report: &Report, path: &Path) -> Result<(), Failure> {
+    let Ok(target) = output::destination(path) else {
+        // Writing tells why.
+        return Ok(());
+    };
+    let read_by_clients = report.packages.iter().any(|package| {
+        ["plugin.json", "mcp.json", "skills"].iter().any(|name| {
+            fs::canonicalize(Path::new(&package.path).join(name))
+                .is_ok_and(|component| target.starts_with(component))
+        })
+    });
+    if read_by_clients {
+        return Err(Failure::OverPackage {
+            path: path.to_owned(),
+        });
+    }
+    Ok(())
 }

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod cli;
+mod cli_output;
 mod conformance;
 mod document;
 mod everos_cli;
