@@ -1,5 +1,6 @@
 #!/bin/sh
-# Turns the conformance fixtures into inputs of the target `package`.
+# Turns fixtures into inputs: conformance cases for the target `package`, recorded
+# transcripts and payloads for `transcript` and `hook_input`.
 set -eu
 cd "$(dirname "$0")/.."
 corpus=fuzz/corpus/package
@@ -20,3 +21,8 @@ for package in conformance-fixtures/*/*/package; do
         done
     ) >"$input"
 done
+for target in transcript hook_input; do
+    mkdir -p "fuzz/corpus/$target"
+done
+cp tests/fixtures/claude-code/transcripts/*.jsonl fuzz/corpus/transcript/
+cp tests/fixtures/claude-code/hooks/*.json fuzz/corpus/hook_input/
