@@ -4,6 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use apkit::sys::Staged;
+
 use super::failure::Failure;
 
 /// Runs `write` with standard output. A reader that has seen enough (`| head`)
@@ -72,60 +74,11 @@ fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
         return write_all(file, write).map(drop);
     }
     // Through a link, the file it leads to is written and the link stays.
-    let target = destination(path)?;
-    let (file, temporary) = create_beside(&target)?;
-    let mut guard = Temporary(Some(temporary));
-    let file = write_all(file, write)?;
-    if let Some(old) = old {
-        file.set_permissions(old.permissions())?;
-    }
-    drop(file);
-    guard.rename_to(&target)
+    Staged::new(&destination(path)?, write)?.commit()
 }
 
 fn write_all(file: File, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<File> {
     let mut out = BufWriter::new(file);
     write(&mut out)?;
     out.into_inner().map_err(io::IntoInnerError::into_error)
-}
-
-/// A new file in the directory of `target`, for a rename within one file system.
-fn create_beside(target: &Path) -> io::Result<(File, PathBuf)> {
-    let name = target
-        .file_name()
-        .ok_or_else(|| io::Error::new(ErrorKind::IsADirectory, "this names no file"))?;
-    for attempt in 0_u32.. {
-        let mut beside = std::ffi::OsString::from(".");
-        beside.push(name);
-        beside.push(format!(".{}-{attempt}.tmp", std::process::id()));
-        let path = target.with_file_name(beside);
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(file) => return Ok((file, path)),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists && attempt < 100 => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Err(ErrorKind::AlreadyExists.into())
-}
-
-/// A file that goes away unless it gets its name.
-struct Temporary(Option<PathBuf>);
-
-impl Temporary {
-    fn rename_to(&mut self, target: &Path) -> io::Result<()> {
-        if let Some(path) = &self.0 {
-            fs::rename(path, target)?;
-            self.0 = None;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        if let Some(path) = &self.0 {
-            // Nothing better can be done about it here.
-            let _ = fs::remove_file(path);
-        }
-    }
 }

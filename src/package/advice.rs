@@ -4,18 +4,15 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use super::containment::{self, Resolution, display_name};
-use super::file::{self, Source, quoted};
+use super::file::{Source, quoted};
 use super::report::{McpState, Package, SkillsState};
 use super::skill::SKILL_FILE;
 use super::skills;
 use super::{Loader, manifest, mcp};
 use crate::diagnostic::Diagnostic;
-use crate::document::{Pointer, json};
+use crate::document::{Pointer, Value, json};
 use crate::spec::codes::package as codes;
-use crate::spec::foreign::NATIVE_MANIFESTS;
-
-/// The manifest of the npm registry, whose version authors forget to move.
-const NODE_MANIFEST: &str = "package.json";
+use crate::spec::foreign::{self, NATIVE_MANIFESTS, NODE_MANIFEST};
 
 /// The first manifest of a single client that stands in the package.
 pub(super) fn native_manifest(loader: &Loader<'_>) -> Option<&'static str> {
@@ -140,7 +137,7 @@ fn version_drift(loader: &mut Loader<'_>, version: &str) {
             continue;
         };
         // The other file is not ours to judge: what cannot be read says nothing.
-        let Ok(bytes) = file::read(&file) else {
+        let Ok(bytes) = loader.read(&file) else {
             continue;
         };
         let Ok(document) = json::parse(&bytes, json::LIMITS) else {
@@ -155,12 +152,14 @@ fn version_drift(loader: &mut Loader<'_>, version: &str) {
         let Some(other) = member.value.as_text().and_then(|text| text.as_str()) else {
             continue;
         };
-        let private = object
-            .get("private")
-            .is_some_and(|member| *member.value.value() == crate::document::Value::Bool(true));
         // A version that a release step fills in says nothing.
-        let placeholder =
-            path == NODE_MANIFEST && ((private && other == "0.0.0") || other.starts_with("0.0.0-"));
+        let placeholder = path == NODE_MANIFEST
+            && foreign::is_placeholder_version(
+                object
+                    .get("private")
+                    .is_some_and(|member| *member.value.value() == Value::Bool(true)),
+                other,
+            );
         if other == version || placeholder {
             continue;
         }
@@ -175,7 +174,7 @@ fn version_drift(loader: &mut Loader<'_>, version: &str) {
                     quoted(version)
                 ),
             )
-            .with_help("give both the same version; clients compare it to decide about updates");
+            .with_help("give both the same version (apkit sync does); clients compare it to decide about updates");
         loader.report_text(path, bytes, vec![finding]);
     }
 }

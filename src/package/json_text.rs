@@ -101,7 +101,7 @@ fn read_file(loader: &Loader<'_>, name: &str, codes: &Codes) -> Result<Vec<u8>, 
             .with_help("grant read access to the file and the directories on its way"));
         }
     };
-    file::read(&path).map_err(|error| match error {
+    loader.read(&path).map_err(|error| match error {
         ReadError::TooLarge => finding(
             codes.too_large,
             format!("{name} is larger than {MAX_BYTES} bytes"),

@@ -470,7 +470,7 @@ impl Check<'_, '_> {
                         ),
                 );
             }
-            if !is_reverse_domain(&key) {
+            if !name::is_reverse_domain(&key) {
                 self.report(
                     self.source
                         .value_finding(
@@ -554,17 +554,6 @@ fn foreign_help(change: &str) -> String {
     )
 }
 
-/// At least two labels of letters, digits and hyphens, separated by periods.
-fn is_reverse_domain(namespace: &str) -> bool {
-    namespace.contains('.')
-        && namespace.split('.').all(|label| {
-            !label.is_empty()
-                && label
-                    .bytes()
-                    .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-        })
-}
-
 /// Semantic Versioning 2.0.0.
 fn is_semver(version: &str) -> bool {
     let (rest, build) = match version.split_once('+') {
@@ -626,23 +615,6 @@ mod tests {
             " 1.2.3",
         ] {
             assert!(!is_semver(bad), "{bad}");
-        }
-    }
-
-    #[test]
-    fn reverse_domains() {
-        assert!(is_reverse_domain("com.example.client"));
-        assert!(is_reverse_domain("works.ever"));
-        for bad in [
-            "client",
-            "",
-            "com.",
-            ".com",
-            "com..x",
-            "com.exa mple",
-            "com.exämple",
-        ] {
-            assert!(!is_reverse_domain(bad), "{bad}");
         }
     }
 }

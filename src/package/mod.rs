@@ -27,7 +27,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use report::{
@@ -49,6 +49,10 @@ pub struct Options {
     pub keep_sources: bool,
 }
 
+/// Contents that files would have, by their physical paths. Only regular files
+/// that are there already are read from it.
+pub type Texts = BTreeMap<PathBuf, Vec<u8>>;
+
 /// Loads the package in the directory `root`. `display` is how reports name it.
 ///
 /// # Errors
@@ -56,6 +60,39 @@ pub struct Options {
 /// When `root` itself is no directory or cannot be listed: that is a failure of
 /// the run. Everything about the package's content is a finding.
 pub fn load(root: &Path, display: &str, options: &Options) -> io::Result<Package> {
+    load_with(root, display, options, &Texts::new())
+}
+
+/// The regular file or directory inside the package that `path`, relative to
+/// its `root`, leads to, as a physical path.
+pub fn locate(root: &Path, path: &str) -> Option<PathBuf> {
+    let root = root.canonicalize().ok()?;
+    match containment::resolve(&root, &root, Path::new(path)) {
+        Resolution::File(path) | Resolution::Directory(path) => Some(path),
+        _ => None,
+    }
+}
+
+/// The regular file that `path`, relative to the package `root`, leads to:
+/// physical path and content. `None` for what a client would not read there, be
+/// it missing, outside of the package, too large or unreadable.
+pub fn read(root: &Path, path: &str) -> Option<(PathBuf, Vec<u8>)> {
+    let path = locate(root, path)?;
+    let bytes = file::read(&path).ok()?;
+    Some((path, bytes))
+}
+
+/// The same as [`load`], as if some files held other `texts`.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn load_with(
+    root: &Path,
+    display: &str,
+    options: &Options,
+    texts: &Texts,
+) -> io::Result<Package> {
     // Containment is judged against the physical root (§4.1 item 3).
     let physical = root.canonicalize()?;
     let entries = file::list(&physical)?;
@@ -63,6 +100,7 @@ pub fn load(root: &Path, display: &str, options: &Options) -> io::Result<Package
         root: &physical,
         entries,
         options: *options,
+        texts,
         diagnostics: Vec::new(),
         sources: BTreeMap::new(),
     };
@@ -183,6 +221,8 @@ struct Loader<'r> {
     /// so that a file system that ignores case changes nothing.
     entries: Vec<file::Entry>,
     options: Options,
+    /// What some files hold instead.
+    texts: &'r Texts,
     diagnostics: Vec<Diagnostic>,
     sources: BTreeMap<String, Arc<str>>,
 }
@@ -193,6 +233,14 @@ impl Loader<'_> {
         self.entries
             .iter()
             .any(|entry| entry.name == OsStr::new(name))
+    }
+
+    /// The content of the regular file at the physical path `path`.
+    fn read(&self, path: &Path) -> Result<Vec<u8>, file::ReadError> {
+        match self.texts.get(path) {
+            Some(text) => Ok(text.clone()),
+            None => file::read(path),
+        }
     }
 
     /// Where the entry `name` of the root leads.

@@ -63,6 +63,23 @@ pub const NATIVE_MANIFESTS: &[(&str, &str)] = &[
     (".github/plugin/plugin.json", "GitHub Copilot"),
 ];
 
+/// The manifest of Node packages, at the package root.
+pub const NODE_MANIFEST: &str = "package.json";
+
+/// Catalogues that offer plugins, by their path in the directory that their
+/// entries' paths are relative to.
+pub const MARKETPLACES: &[&str] = &[
+    ".claude-plugin/marketplace.json",
+    ".agents/plugins/marketplace.json",
+    ".cursor-plugin/marketplace.json",
+];
+
+/// Whether the `version` of a [`NODE_MANIFEST`] says nothing, since a release
+/// step fills it in or the package is never published.
+pub fn is_placeholder_version(private: bool, version: &str) -> bool {
+    (private && version == "0.0.0") || version.starts_with("0.0.0-")
+}
+
 /// What a manifest without `$schema` looks like.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Likeness<'k> {

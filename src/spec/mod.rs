@@ -12,6 +12,8 @@
 //! | [`foreign`] | how to tell another client's manifest |
 //! | [`near`] | what was probably meant by an unknown word |
 //! | [`schema`] | the embedded JSON Schemas |
+//! | [`skill`] | the keys of skills, and lists of tools |
+//! | [`transport`] | the types of MCP servers and what else they are called |
 
 pub mod codes;
 pub mod credential;
@@ -21,5 +23,7 @@ pub mod name;
 pub mod near;
 pub mod placeholder;
 pub mod schema;
+pub mod skill;
+pub mod transport;
 pub mod url;
 pub mod version;

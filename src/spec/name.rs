@@ -25,6 +25,18 @@ pub fn skill_name_suggestion(name: &str) -> Option<String> {
     suggestion(name, &['-'])
 }
 
+/// Whether an extension namespace (§8) is one: at least two labels of letters,
+/// digits and hyphens, separated by periods.
+pub fn is_reverse_domain(namespace: &str) -> bool {
+    namespace.contains('.')
+        && namespace.split('.').all(|label| {
+            !label.is_empty()
+                && label
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        })
+}
+
 fn problem(name: &str, separators: &[char]) -> Option<String> {
     if name.is_empty() {
         return Some("is empty".into());
@@ -150,5 +162,22 @@ mod tests {
         );
         let long = plugin_name_suggestion(&"Ab".repeat(80)).expect("a suggestion");
         assert_eq!(plugin_name_problem(&long), None);
+    }
+
+    #[test]
+    fn reverse_domains() {
+        assert!(is_reverse_domain("com.example.client"));
+        assert!(is_reverse_domain("works.ever"));
+        for bad in [
+            "client",
+            "",
+            "com.",
+            ".com",
+            "com..x",
+            "com.exa mple",
+            "com.exämple",
+        ] {
+            assert!(!is_reverse_domain(bad), "{bad}");
+        }
     }
 }

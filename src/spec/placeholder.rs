@@ -54,6 +54,16 @@ const EDITOR_PREFIXES: &[&str] = &[
 /// Longest name of a placeholder, in bytes.
 const MAX_NAME: usize = 200;
 
+/// The placeholder of the specification that means what one of a single client
+/// does: the package's directory, or that for its data.
+pub fn counterpart(text: &str) -> Option<&'static str> {
+    Some(match text {
+        "${CLAUDE_PLUGIN_ROOT}" | "${COPILOT_PLUGIN_ROOT}" => "${PLUGIN_ROOT}",
+        "${CLAUDE_PLUGIN_DATA}" | "${COPILOT_PLUGIN_DATA}" => "${PLUGIN_DATA}",
+        _ => return None,
+    })
+}
+
 /// Every placeholder in `text`, in order.
 pub fn find(text: &str) -> impl Iterator<Item = Placeholder<'_>> {
     let mut from = 0;

@@ -1,10 +1,13 @@
-//! What differs between operating systems and is not in the standard library.
+//! What differs between operating systems and is not in the standard library;
+//! and files that are whole or not there.
 
+mod replace;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
 mod windows;
 
+pub use replace::Staged;
 #[cfg(unix)]
 pub use unix::{
     Lock, create_private_dir, detach, is_running, keep_private, nameless_file, try_lock, user_name,

@@ -8,13 +8,7 @@ use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::document::{Member, Object, Pointer};
 use crate::spec::codes::mcp as codes;
 use crate::spec::near;
-
-/// The variants and the fields each of them has.
-const VARIANTS: &[(&str, &[&str])] = &[
-    ("stdio", &["type", "command", "args", "env", "cwd"]),
-    ("streamable-http", &["type", "url", "headers"]),
-    ("sse", &["type", "url", "headers"]),
-];
+use crate::spec::transport::{self, VARIANTS};
 
 /// Judges one entry; gives its transport if it loads. All errors and warnings
 /// about an entry are reported, what is merely worth knowing only if it loads.
@@ -192,13 +186,9 @@ impl Entry<'_, '_> {
         let variant = VARIANTS.iter().find(|(name, _)| *value == **name);
         if variant.is_none() {
             let shown = value.display();
-            let help = match shown.to_ascii_lowercase().as_str() {
-                "http" | "https" | "streamable_http" | "streamablehttp" | "streamable-http" => {
-                    "write \"streamable-http\"".to_owned()
-                }
-                "local" | "command" | "stdio" => "write \"stdio\"".to_owned(),
-                "sse" => "write \"sse\"".to_owned(),
-                _ => format!("write one of {}", known()),
+            let help = match transport::meant(&shown) {
+                Some(meant) => format!("write \"{meant}\""),
+                None => format!("write one of {}", known()),
             };
             let message = format!(
                 "type {} is no transport of the specification",

@@ -64,14 +64,9 @@ fn placeholders(
         };
     }
     if let Some(text) = foreign {
-        let help = match text {
-            "${CLAUDE_PLUGIN_ROOT}" | "${COPILOT_PLUGIN_ROOT}" => {
-                "in args, env and cwd write ${PLUGIN_ROOT}"
-            }
-            "${CLAUDE_PLUGIN_DATA}" | "${COPILOT_PLUGIN_DATA}" => {
-                "in args, env and cwd write ${PLUGIN_DATA}"
-            }
-            _ => "remove it; the specification has no such value",
+        let help = match placeholder::counterpart(text) {
+            Some(ours) => format!("in args, env and cwd write {ours}"),
+            None => "remove it; the specification has no such value".to_owned(),
         };
         entry.report(
             &codes::CLIENT_PLACEHOLDER,

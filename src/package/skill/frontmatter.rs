@@ -7,17 +7,9 @@ use super::super::file::{Source, quoted};
 use crate::diagnostic::{Diagnostic, Severity, Span};
 use crate::document::{Document, Member, Object, ParseErrorKind, Pointer, Value, yaml};
 use crate::spec::codes::skill as codes;
+use crate::spec::skill::{KEYS, has_separating_comma, is_one_tool};
 use crate::spec::{credential, name, near};
 
-/// The keys the format lists; others are kept and warned about.
-const KEYS: &[&str] = &[
-    "name",
-    "description",
-    "license",
-    "compatibility",
-    "metadata",
-    "allowed-tools",
-];
 /// Longest `description`, in Unicode code points.
 const MAX_DESCRIPTION: usize = 1024;
 /// Longest `compatibility`, in Unicode code points.
@@ -397,7 +389,7 @@ impl Check<'_, '_> {
                 });
                 let help = match tools {
                     Some(tools)
-                        if !tools.is_empty() && tools.iter().all(|tool| is_one_token(tool)) =>
+                        if !tools.is_empty() && tools.iter().all(|tool| is_one_tool(tool)) =>
                     {
                         format!("write it as one string: allowed-tools: {}", tools.join(" "))
                     }
@@ -477,35 +469,6 @@ fn is_quotable(raw: &str) -> bool {
     !raw.is_empty() && !raw.contains(['"', '\\', '\n', '\r'])
 }
 
-/// Whether a tool's name holds no white space outside parentheses, so that it
-/// is one word of a space-separated string.
-fn is_one_token(tool: &str) -> bool {
-    let mut depth = 0_usize;
-    !tool.is_empty()
-        && tool.chars().all(|character| {
-            match character {
-                '(' => depth += 1,
-                ')' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            depth > 0 || !character.is_whitespace()
-        })
-}
-
-/// Whether a comma stands outside parentheses: `Bash(git add, git commit)` is
-/// one tool.
-fn has_separating_comma(tools: &str) -> bool {
-    let mut depth = 0_usize;
-    tools.chars().any(|character| {
-        match character {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        character == ',' && depth == 0
-    })
-}
-
 /// Booleans, sexagesimal numbers and digit groups of YAML 1.1, which are strings
 /// in 1.2. A quoted scalar begins with its quote and is never one.
 fn is_yaml_1_1_trap(raw: &str) -> bool {
@@ -534,13 +497,6 @@ fn is_yaml_1_1_trap(raw: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn commas_inside_parentheses_do_not_separate() {
-        assert!(has_separating_comma("Read, Grep"));
-        assert!(!has_separating_comma("Bash(git add, git commit) Read"));
-        assert!(has_separating_comma("Bash(a),Read"));
-    }
 
     #[test]
     fn traps_of_yaml_1_1() {

@@ -81,7 +81,7 @@ pub(super) fn load(
 
 /// The bytes of `SKILL.md`, or a finding.
 fn read(loader: &mut Loader<'_>, file: &Path, path: &str) -> Option<Vec<u8>> {
-    match file::read(file) {
+    match loader.read(file) {
         Ok(bytes) => Some(bytes),
         Err(ReadError::TooLarge) => {
             loader.report(
