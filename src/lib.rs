@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | [`render`] | the report formats: a report in, bytes out |
 //! | [`export`] | writing packages: a plan, and its application as a whole or not at all |
+//! | [`edit`] | changing packages in place: mending findings, keeping manifests in step, beginning one |
 //! | [`host`] | thin adapters, one per host of the memory plugin: payloads in, transcripts as turns, answers out |
 //! | [`source`] | where packages come from: git, npm, archives, directories → a contained tree |
 //! | [`everos`] | the memory plugin, host-neutral: recall, capture, seal |
@@ -27,6 +28,7 @@
 pub mod archive;
 pub mod diagnostic;
 pub mod document;
+pub mod edit;
 pub mod everos;
 pub mod export;
 pub mod host;

@@ -8,8 +8,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 use apkit::diagnostic::{Code, Threshold};
+use apkit::edit::sync;
 use apkit::export::everos;
 use apkit::spec::codes::package;
+use apkit::spec::name::is_reverse_domain;
 use apkit::spec::version::VERSIONS;
 
 use super::exit;
@@ -53,6 +55,12 @@ pub(crate) enum Command {
     Validate(Validate),
     /// Show what a client gets from a package
     Inspect(Inspect),
+    /// Begin a package in a directory
+    Init(Init),
+    /// Mend what has one right answer
+    Fix(Fix),
+    /// Keep other manifests in step with plugin.json
+    Sync(Sync),
     /// Explain a diagnostic code, or list all of them
     Explain(Explain),
     /// Print a JSON Schema
@@ -232,6 +240,140 @@ pub(crate) enum TextOrJson {
     Text,
     /// For programs
     Json,
+}
+
+const INIT_EXAMPLES: &str = "\
+Examples:
+  apkit init tide-table                 plugin.json and one skill
+  apkit init --name tide-table --skill tides
+  apkit init tide-table --server stdio  with a small MCP server to build on
+  apkit init tide-table --server http --url https://tides.example.com/mcp
+
+What is there is never touched. A package.json, or a manifest of a single client,
+in the directory gives the new plugin.json its version, description and so on.
+";
+
+#[derive(Debug, Args)]
+#[command(after_help = INIT_EXAMPLES)]
+pub(crate) struct Init {
+    /// The directory; it need not be there, and need not be empty
+    #[arg(value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
+    pub(crate) directory: PathBuf,
+
+    /// Name of the plugin [default: that of the directory]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// Name of the skill [default: that of the plugin, unless there are skills]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) skill: Option<String>,
+
+    /// Add an MCP server
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(crate) server: Option<ServerKind>,
+
+    /// Where the server of --server http is
+    #[arg(
+        long,
+        value_name = "URL",
+        required_if_eq("server", "http"),
+        requires = "server",
+        value_hint = ValueHint::Url
+    )]
+    pub(crate) url: Option<String>,
+}
+
+/// Kinds of MCP servers to begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ServerKind {
+    /// A program of the package, which the client starts
+    Stdio,
+    /// One that is reached over HTTP
+    Http,
+}
+
+const FIX_EXAMPLES: &str = "\
+Examples:
+  apkit fix                             the package in this directory
+  apkit fix --dry-run plugins/*         what would change, as a diff
+  apkit fix --namespace com.example.client      unknown fields go there
+  apkit fix --unsafe                    also what only you can know to be right
+
+`apkit explain CODE` says what is done about a finding.
+Exit status: 1 if an error is left; with --dry-run, if something would change.
+";
+
+#[derive(Debug, Args)]
+#[command(after_help = FIX_EXAMPLES)]
+pub(crate) struct Fix {
+    /// Package directories, or the plugin.json in them
+    #[arg(value_name = "PATH", default_value = ".", value_hint = ValueHint::AnyPath)]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Look for packages at any depth below each PATH
+    #[arg(long, short)]
+    pub(crate) recursive: bool,
+
+    /// Write nothing; print a unified diff
+    #[arg(long, short = 'n')]
+    pub(crate) dry_run: bool,
+
+    /// Also make changes that may not be what you mean: names, guesses
+    #[arg(long = "unsafe")]
+    pub(crate) risky: bool,
+
+    /// Move unknown fields of plugin.json into `extensions`, to this namespace
+    #[arg(long, value_name = "NAMESPACE", value_parser = namespace)]
+    pub(crate) namespace: Option<String>,
+
+    /// How to tell what was done
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) format: TextOrJson,
+
+    #[command(flatten)]
+    pub(crate) draft: Draft,
+}
+
+fn namespace(text: &str) -> Result<String, &'static str> {
+    if is_reverse_domain(text) {
+        Ok(text.to_owned())
+    } else {
+        Err("a namespace is a reverse-domain name, such as com.example.client")
+    }
+}
+
+const SYNC_EXAMPLES: &str = "\
+Examples:
+  apkit sync                            write what plugin.json says into the others
+  apkit sync --check                    only list what differs, for CI
+  apkit sync --from package.json --field version        after `npm version`
+
+A field is kept in step where both files have it. Exit status: 1 if --check finds
+a difference.
+";
+
+#[derive(Debug, Args)]
+#[command(after_help = SYNC_EXAMPLES)]
+pub(crate) struct Sync {
+    /// Package directory, or the plugin.json in it
+    #[arg(value_name = "PATH", default_value = ".", value_hint = ValueHint::AnyPath)]
+    pub(crate) path: PathBuf,
+
+    /// Write nothing; list every difference
+    #[arg(long)]
+    pub(crate) check: bool,
+
+    /// The file that is right: plugin.json, package.json or a client's manifest
+    #[arg(long, value_name = "FILE", default_value = "plugin.json")]
+    pub(crate) from: String,
+
+    /// Only this field (repeatable)
+    #[arg(long, value_name = "FIELD", value_parser = PossibleValuesParser::new(sync::FIELDS))]
+    pub(crate) field: Vec<String>,
+
+    /// How to tell what differs
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) format: TextOrJson,
 }
 
 const EXPLAIN_EXAMPLES: &str = "\

@@ -3,6 +3,7 @@
 use std::iter;
 
 use apkit::diagnostic::Code;
+use apkit::edit::fixes;
 use apkit::render::explain;
 use apkit::spec::codes;
 use apkit::spec::near::distance;
@@ -24,11 +25,21 @@ pub(crate) fn run(arguments: &Explain, color: When) -> Result<Exit, Failure> {
     };
     output::to_stdout(|out| match (code, arguments.format) {
         (None, TextOrJson::Text) => explain::write_list(group.into_iter(), screen, out),
-        (None, TextOrJson::Json) => explain::write_json(group.into_iter(), out),
-        (Some(code), TextOrJson::Text) => explain::write_code(code, screen, out),
-        (Some(code), TextOrJson::Json) => explain::write_json(iter::once(code), out),
+        (None, TextOrJson::Json) => explain::write_json(group.into_iter(), &mends, out),
+        (Some(code), TextOrJson::Text) => explain::write_code(code, &mends, screen, out),
+        (Some(code), TextOrJson::Json) => explain::write_json(iter::once(code), &mends, out),
     })?;
     Ok(Exit::Clean)
+}
+
+/// What `apkit fix` does about findings with this code.
+fn mends(code: &Code) -> Vec<String> {
+    fixes::of(code)
+        .map(|fix| match fix.risk {
+            None => format!("apkit fix {}", fix.does),
+            Some(risk) => format!("apkit fix --unsafe {}: {risk}", fix.does),
+        })
+        .collect()
 }
 
 /// The codes of a family (`mcp`) or of a requirement (`AP-13`).

@@ -83,6 +83,27 @@ pub(crate) enum Failure {
     #[error("read the program {}: {}", show(path), reason(error))]
     Program { path: PathBuf, error: io::Error },
 
+    /// `fix` could not change a package.
+    #[error("mend {}: {error}", show(path))]
+    Fix {
+        path: PathBuf,
+        error: apkit::edit::fix::Error,
+    },
+
+    /// `sync` changed nothing.
+    #[error("keep {} in step: {error}", show(path))]
+    Sync {
+        path: PathBuf,
+        error: apkit::edit::sync::Error,
+    },
+
+    /// `init` wrote nothing.
+    #[error("begin a package in {}: {error}", show(path))]
+    Init {
+        path: PathBuf,
+        error: apkit::edit::init::Error,
+    },
+
     /// `everos search` was given nothing to search for.
     #[error("search: the query is empty")]
     EmptyQuery,

@@ -7,12 +7,15 @@ mod exit;
 mod explain;
 mod export;
 mod failure;
+mod fix;
 mod hook;
+mod init;
 mod inspect;
 mod output;
 mod schema;
 mod screen;
 mod shell;
+mod sync;
 mod target;
 mod validate;
 
@@ -49,6 +52,9 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let result = match &cli.command {
         Command::Validate(arguments) => validate::run(arguments, cli.color),
         Command::Inspect(arguments) => inspect::run(arguments, cli.color),
+        Command::Init(arguments) => init::run(arguments),
+        Command::Fix(arguments) => fix::run(arguments, cli.color),
+        Command::Sync(arguments) => sync::run(arguments),
         Command::Explain(arguments) => explain::run(arguments, cli.color),
         Command::Schema(arguments) => schema::run(arguments),
         Command::Export(arguments) => export::run(arguments),

@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::num::NonZero;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use apkit::diagnostic::{Code, Diagnostic};
+use apkit::edit::fix;
 use apkit::package::{self, Package, Report, discover};
 use apkit::render::{github, json_v1, junit, load_report, sarif, text, visible};
 use apkit::spec::codes::manifest;
@@ -28,7 +29,7 @@ pub(crate) fn run(arguments: &Validate, color: When) -> Result<Exit, Failure> {
     };
     let mut beside = Beside::default();
     let targets = if arguments.recursive {
-        search(arguments, &mut beside, &mut tell)?
+        search(&arguments.paths, &arguments.exclude, &mut beside, &mut tell)?
     } else {
         let mut targets = Vec::new();
         for path in &arguments.paths {
@@ -45,6 +46,7 @@ pub(crate) fn run(arguments: &Validate, color: When) -> Result<Exit, Failure> {
         keep_sources: arguments.format == Format::Text,
     };
     let mut report = Report::default();
+    let mut roots = Vec::new();
     let mut foreign = Vec::new();
     for (target, loaded) in targets.iter().zip(load_all(&targets, &options)) {
         match loaded {
@@ -55,7 +57,10 @@ pub(crate) fn run(arguments: &Validate, color: When) -> Result<Exit, Failure> {
                     visible(&found.path),
                     visible(&found.message)
                 )),
-                _ => report.packages.push(package),
+                _ => {
+                    report.packages.push(package);
+                    roots.push(target.root.as_path());
+                }
             },
             Err(error) => tell(Failure::Read {
                 path: target.root.clone(),
@@ -80,6 +85,9 @@ pub(crate) fn run(arguments: &Validate, color: When) -> Result<Exit, Failure> {
     }
     beside.tell();
     write(&report, arguments, color)?;
+    if arguments.format == Format::Text && arguments.output.is_none() && !arguments.quiet {
+        tell_mendable(&report, &roots)?;
+    }
     // Otherwise a log would not tell one package from a hundred.
     if arguments.output.is_some() || arguments.format == Format::Github {
         failure::say(&text::summary_line(report.summary()));
@@ -95,9 +103,21 @@ pub(crate) fn run(arguments: &Validate, color: When) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
+/// Says how many of the findings need no thought.
+fn tell_mendable(report: &Report, roots: &[&Path]) -> Result<(), Failure> {
+    let packages = report.packages.iter().zip(roots);
+    let count: usize = packages
+        .map(|(package, root)| fix::mendable(root, package))
+        .sum();
+    if count == 0 {
+        return Ok(());
+    }
+    output::to_stdout(|out| writeln!(out, "{count} of these can be mended with `apkit fix`"))
+}
+
 /// What a search met beside packages, described.
 #[derive(Default)]
-struct Beside {
+pub(super) struct Beside {
     /// Manifests of single clients.
     native: Vec<String>,
     /// Directories that look like packages without a manifest.
@@ -133,13 +153,14 @@ impl Beside {
 
 /// The packages below the given paths, each once; and what other manifests
 /// there are, described.
-fn search(
-    arguments: &Validate,
+pub(super) fn search(
+    paths: &[PathBuf],
+    exclude: &[String],
     beside: &mut Beside,
     tell: &mut impl FnMut(Failure),
 ) -> Result<Vec<Target>, Failure> {
     let mut targets = Vec::new();
-    for path in &arguments.paths {
+    for path in paths {
         let top = match Target::of(path) {
             Ok(top) => top,
             Err(failure) => {
@@ -147,7 +168,7 @@ fn search(
                 continue;
             }
         };
-        let found = discover::discover(&top.root, &arguments.exclude)?;
+        let found = discover::discover(&top.root, exclude)?;
         for unreadable in found.unreadable {
             tell(Failure::Read {
                 path: undotted(&unreadable.path).to_owned(),
@@ -174,7 +195,7 @@ fn search(
     beside.lacking.dedup();
     targets.sort_unstable();
     targets.dedup();
-    if arguments.paths.len() > 1 {
+    if paths.len() > 1 {
         // Paths that lead to the same place would give its packages twice.
         let mut seen = HashSet::new();
         targets.retain(|target| {
@@ -229,7 +250,7 @@ fn load_all(targets: &[Target], options: &package::Options) -> Vec<io::Result<Pa
 }
 
 /// The finding that says that this is another client's manifest.
-fn foreign_manifest(package: &Package) -> Option<&Diagnostic> {
+pub(super) fn foreign_manifest(package: &Package) -> Option<&Diagnostic> {
     package
         .diagnostics
         .iter()

@@ -90,11 +90,7 @@ pub(super) fn visible_cut(text: &str, most: usize) -> Cow<'_, str> {
 /// Writes `value` as JSON with every hazardous character as `\uXXXX`, and a
 /// final line feed. Readers get the same value; a terminal that shows the text
 /// gets nothing to obey.
-pub(super) fn write_json(
-    out: &mut dyn io::Write,
-    value: &impl Serialize,
-    pretty: bool,
-) -> io::Result<()> {
+pub fn write_json(out: &mut dyn io::Write, value: &impl Serialize, pretty: bool) -> io::Result<()> {
     let text = if pretty {
         serde_json::to_string_pretty(value)?
     } else {

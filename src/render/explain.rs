@@ -4,9 +4,12 @@ use std::io;
 
 use serde::Serialize;
 
-use super::paint::{Paint, Screen, Style};
+use super::paint::{Paint, Screen, Style, wrap};
 use super::{escape, facts};
 use crate::diagnostic::{Code, Effect, Severity};
+
+/// What a program can do about findings with a code, a sentence for each way.
+pub type Mends<'m> = &'m dyn Fn(&Code) -> Vec<String>;
 
 /// Writes all codes, family by family, one line each.
 ///
@@ -53,7 +56,12 @@ pub fn write_list(
 /// # Errors
 ///
 /// Fails only if `out` does.
-pub fn write_code(code: &Code, screen: Screen, out: &mut dyn io::Write) -> io::Result<()> {
+pub fn write_code(
+    code: &Code,
+    mends: Mends<'_>,
+    screen: Screen,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
     let paint = Paint(screen);
     let head = format!("{}[{}]", code.severity.as_str(), code.id);
     writeln!(
@@ -65,6 +73,14 @@ pub fn write_code(code: &Code, screen: Screen, out: &mut dyn io::Write) -> io::R
     let label = |text: &str| paint.styled(Style::Label, text);
     writeln!(out, "  {} {}", label("effect:"), code.effect.sentence())?;
     writeln!(out, "    {} {}", label("rule:"), facts::rule(code))?;
+    for mend in mends(code) {
+        for (number, line) in wrap(&mend, screen.width.saturating_sub(10)).enumerate() {
+            match number {
+                0 => writeln!(out, "     {} {line}", label("fix:"))?,
+                _ => writeln!(out, "          {line}")?,
+            }
+        }
+    }
     writeln!(out, "\n{}", facts::explanation(code))
 }
 
@@ -75,11 +91,12 @@ pub fn write_code(code: &Code, screen: Screen, out: &mut dyn io::Write) -> io::R
 /// Fails only if `out` does.
 pub fn write_json(
     codes: impl Iterator<Item = &'static Code>,
+    mends: Mends<'_>,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let document = Document {
         schema_version: 1,
-        codes: codes.map(Entry::of).collect(),
+        codes: codes.map(|code| Entry::of(code, mends)).collect(),
     };
     escape::write_json(out, &document, true)
 }
@@ -98,11 +115,12 @@ struct Entry {
     spec: &'static str,
     requirement: Option<&'static str>,
     summary: &'static str,
+    mends: Vec<String>,
     explanation: String,
 }
 
 impl Entry {
-    fn of(code: &'static Code) -> Self {
+    fn of(code: &'static Code, mends: Mends<'_>) -> Self {
         Self {
             code: code.id,
             severity: code.severity.as_str(),
@@ -110,6 +128,7 @@ impl Entry {
             spec: code.spec,
             requirement: code.requirement,
             summary: code.summary,
+            mends: mends(code),
             explanation: facts::explanation(code),
         }
     }

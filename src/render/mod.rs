@@ -30,7 +30,7 @@ pub mod load_report;
 pub mod sarif;
 pub mod text;
 
-pub use escape::visible;
+pub use escape::{visible, write_json};
 pub use paint::Screen;
 
 use crate::diagnostic::Code;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&[&str]] = &[
     &["main"],
     &["cli"],
-    &["render", "export", "store", "mcp", "host"],
+    &["render", "export", "edit", "store", "mcp", "host"],
     &["source"],
     &["everos"],
     &["package"],
@@ -30,6 +30,7 @@ const NOT_FOR_HOOKS: &[&str] = &[
     "source",
     "store",
     "export",
+    "edit",
     "mcp",
     "net",
 ];

@@ -721,13 +721,13 @@ fn inspect_shows_what_a_client_gets_and_never_a_secret() {
 fn every_code_is_shown_by_explain() {
     let list = string(|out| render::explain::write_list(codes::all(), PLAIN, out));
     let document = json(&string(|out| {
-        render::explain::write_json(codes::all(), out)
+        render::explain::write_json(codes::all(), &|_| Vec::new(), out)
     }));
     let entries = document["codes"].as_array().expect("codes");
     assert_eq!(entries.len(), codes::all().count());
     for code in codes::all() {
         assert!(list.contains(code.id) && list.contains(code.summary));
-        let text = string(|out| render::explain::write_code(code, PLAIN, out));
+        let text = string(|out| render::explain::write_code(code, &|_| Vec::new(), PLAIN, out));
         assert!(text.contains(code.effect.sentence()), "{text}");
     }
 }

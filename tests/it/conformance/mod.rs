@@ -2,6 +2,7 @@
 
 mod case;
 mod judge;
+mod mend;
 mod program;
 mod schemas;
 mod stage;

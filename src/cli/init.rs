@@ -1,0 +1,96 @@
+//! `apkit init`.
+
+use std::path::Path;
+
+use apkit::diagnostic::Threshold;
+use apkit::edit::init::{self, Options, Server};
+use apkit::package;
+use apkit::render::visible;
+
+use super::args::{Init, ServerKind};
+use super::exit::Exit;
+use super::failure::{Failure, show};
+use super::output;
+
+pub(crate) fn run(arguments: &Init) -> Result<Exit, Failure> {
+    let directory = arguments.directory.as_path();
+    let fail = |error| Failure::Init {
+        path: directory.to_owned(),
+        error,
+    };
+    let options = Options {
+        name: arguments.name.as_deref(),
+        skill: arguments.skill.as_deref(),
+        server: arguments.server.map(|kind| match kind {
+            ServerKind::Stdio => Server::Stdio,
+            // clap requires it.
+            ServerKind::Http => Server::Http(arguments.url.as_deref().unwrap_or_default()),
+        }),
+    };
+    let outputs = init::plan(directory, &options).map_err(fail)?;
+    init::write(directory, &outputs).map_err(fail)?;
+    let read = |error| Failure::Read {
+        path: directory.to_owned(),
+        error,
+    };
+    let package = package::load(directory, "", &package::Options::default()).map_err(read)?;
+    // What was there already may be at fault; what was written is not.
+    let found = package
+        .diagnostics
+        .iter()
+        .filter(|finding| Threshold::Warning.is_reached_by(finding.code))
+        .count();
+    let shown = show(directory);
+    output::to_stdout(|out| {
+        for output in &outputs {
+            writeln!(out, "wrote {}", show(&directory.join(&output.path)))?;
+        }
+        let name = package.name.as_deref().unwrap_or_default();
+        match found {
+            0 => writeln!(out, "\n{} passes `apkit validate --strict`.", visible(name))?,
+            1 => writeln!(
+                out,
+                "\nOf what was there already, 1 finding is left: apkit validate --strict {shown}"
+            )?,
+            found => writeln!(
+                out,
+                "\nOf what was there already, {found} findings are left: apkit validate --strict {shown}"
+            )?,
+        }
+        writeln!(out, "\nNext:")?;
+        for (number, step) in steps(directory, &outputs).iter().enumerate() {
+            writeln!(out, "  {}. {step}", number + 1)?;
+        }
+        writeln!(out, "\nIn a workflow of GitHub (OWNER hosts apkit):\n")?;
+        for line in init::WORKFLOW.lines() {
+            writeln!(out, "    {line}")?;
+        }
+        Ok(())
+    })?;
+    Ok(if found == 0 {
+        Exit::Clean
+    } else {
+        Exit::Findings
+    })
+}
+
+/// What to do with the new files.
+fn steps(directory: &Path, outputs: &[init::Output]) -> Vec<String> {
+    let mut steps = vec![format!(
+        "Say in {} what the plugin is for; add author, license and repository.",
+        show(&directory.join("plugin.json"))
+    )];
+    for output in outputs {
+        let path = show(&directory.join(&output.path));
+        if output.path.ends_with("SKILL.md") {
+            steps.push(format!("Write the skill: {path} says how."));
+        } else if output.path.ends_with(".py") {
+            steps.push(format!("Put your tools into {path}."));
+        }
+    }
+    steps.push(format!(
+        "Look at what a client gets: apkit inspect {}",
+        show(directory)
+    ));
+    steps
+}

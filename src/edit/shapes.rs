@@ -1,0 +1,174 @@
+//! The shapes in which manifests hold a person and the address of a repository.
+
+/// Somebody, as `author` has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Person {
+    /// Full name.
+    pub(super) name: Option<String>,
+    /// Address for mail.
+    pub(super) email: Option<String>,
+    /// A page on the web.
+    pub(super) url: Option<String>,
+}
+
+impl Person {
+    /// Reads `Name <mail> (page)`, in which each part may be missing.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut rest = text.trim();
+        let mut person = Self::default();
+        if let Some((front, url)) = rest
+            .strip_suffix(')')
+            .and_then(|rest| rest.rsplit_once('('))
+        {
+            let url = url.trim();
+            if !is_address(url) {
+                return None;
+            }
+            person.url = Some(url.to_owned());
+            rest = front.trim_end();
+        }
+        if let Some((front, email)) = rest
+            .strip_suffix('>')
+            .and_then(|rest| rest.rsplit_once('<'))
+        {
+            person.email = Some(email.trim().to_owned());
+            rest = front.trim_end();
+        }
+        if rest.contains(['<', '>']) {
+            return None;
+        }
+        person.name = Some(rest.to_owned()).filter(|name| !name.is_empty());
+        (person != Self::default()).then_some(person)
+    }
+
+    /// The parts that are there, by the names of their fields.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        [
+            ("name", &self.name),
+            ("email", &self.email),
+            ("url", &self.url),
+        ]
+        .into_iter()
+        .filter_map(|(key, value)| Some((key, value.as_deref()?)))
+    }
+
+    /// The part of this name.
+    pub(super) fn part(&mut self, key: &str) -> Option<&mut Option<String>> {
+        match key {
+            "name" => Some(&mut self.name),
+            "email" => Some(&mut self.email),
+            "url" => Some(&mut self.url),
+            _ => None,
+        }
+    }
+
+    /// `Name <mail> (page)`.
+    pub(super) fn line(&self) -> String {
+        let mut parts = Vec::new();
+        parts.extend(self.name.clone());
+        parts.extend(self.email.as_ref().map(|email| format!("<{email}>")));
+        parts.extend(self.url.as_ref().map(|url| format!("({url})")));
+        parts.join(" ")
+    }
+}
+
+fn is_address(text: &str) -> bool {
+    text.starts_with("https://") || text.starts_with("http://")
+}
+
+/// Hosts that have a short form of their own, as npm reads it.
+const HOSTS: &[(&str, &str)] = &[
+    ("github:", "https://github.com/"),
+    ("gitlab:", "https://gitlab.com/"),
+    ("bitbucket:", "https://bitbucket.org/"),
+];
+
+/// The address of a repository for people: without what only git needs.
+pub(super) fn web_address(repository: &str) -> String {
+    let mut text = repository.trim();
+    text = text.strip_prefix("git+").unwrap_or(text);
+    text = text.strip_suffix(".git").unwrap_or(text);
+    for (short, host) in HOSTS {
+        if let Some(path) = text.strip_prefix(short) {
+            return format!("{host}{path}");
+        }
+    }
+    if let Some((host, path)) = text
+        .strip_prefix("git@")
+        .and_then(|rest| rest.split_once(':'))
+    {
+        return format!("https://{host}/{path}");
+    }
+    for scheme in ["git://", "ssh://git@", "ssh://"] {
+        if let Some(rest) = text.strip_prefix(scheme) {
+            return format!("https://{rest}");
+        }
+    }
+    // `owner/name` alone is short for GitHub.
+    let mut parts = text.split('/');
+    let part = |part: Option<&str>| {
+        part.is_some_and(|part| {
+            !part.is_empty()
+                && part
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+        })
+    };
+    if part(parts.next()) && part(parts.next()) && parts.next().is_none() {
+        return format!("https://github.com/{text}");
+    }
+    text.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_are_read_as_npm_writes_them() {
+        for (text, name, email, url) in [
+            ("Mara", Some("Mara"), None, None),
+            (
+                "Mara Zoë <m@example.com> (https://example.com)",
+                Some("Mara Zoë"),
+                Some("m@example.com"),
+                Some("https://example.com"),
+            ),
+            ("<m@example.com>", None, Some("m@example.com"), None),
+            (
+                "Mara (http://x.example)",
+                Some("Mara"),
+                None,
+                Some("http://x.example"),
+            ),
+        ] {
+            let person = Person::parse(text).expect(text);
+            assert_eq!(person.name.as_deref(), name);
+            assert_eq!(person.email.as_deref(), email);
+            assert_eq!(person.url.as_deref(), url);
+            assert_eq!(person.line(), text);
+        }
+        for text in ["", " ", "a <b> c <d", "Mara (she)"] {
+            assert_eq!(Person::parse(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn repositories_have_one_address() {
+        for text in [
+            "https://github.com/a/b",
+            "git+https://github.com/a/b.git",
+            "git://github.com/a/b.git",
+            "git@github.com:a/b.git",
+            "ssh://git@github.com/a/b.git",
+            "git+ssh://git@github.com/a/b.git",
+            "github:a/b",
+            "a/b",
+        ] {
+            assert_eq!(web_address(text), "https://github.com/a/b", "{text}");
+        }
+        assert_eq!(web_address("gitlab:a/b"), "https://gitlab.com/a/b");
+        assert_eq!(web_address("https://x.example/a"), "https://x.example/a");
+        assert_eq!(web_address("./a/b/c"), "./a/b/c");
+    }
+}
