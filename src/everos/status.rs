@@ -310,9 +310,9 @@ fn checklist(context: &Context<'_>, failure: Option<&Failure>) -> Vec<String> {
     let mut list = Vec::new();
     if failure.is_some() && url.is_loopback() {
         list.push(format!(
-            "Installed? `{}` must be on PATH, or set {}EVEROS_DIR and {0}START_CMD.",
+            "Installed? `{}` must be on PATH, or set {prefix}EVEROS_DIR and {prefix}START_CMD.",
             config.start_cmd.value.join(" "),
-            context.host.env_prefix()
+            prefix = context.host.env_prefix()
         ));
         list.push("Initialised? `everos init` writes everos.toml and ome.toml.".to_owned());
         list.push("Keys filled in? everos.toml needs a model address and key under [llm]; without an embedding only keyword search works.".to_owned());

@@ -110,7 +110,8 @@ fn status_says_what_to_do_about_a_dead_server() {
         "EverOS memory: unreachable: no connection",
         "waiting       1 to be sent",
         "Server log\n  Traceback\n  boom",
-        "To check\n  Installed?",
+        "To check\n  Installed? `",
+        "must be on PATH, or set EVEROS_CC_EVEROS_DIR and EVEROS_CC_START_CMD.\n",
         "empty calls   1, the last at 20",
     ] {
         assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
