@@ -105,7 +105,17 @@ pub fn ensure(context: &Context<'_>, deadline: Deadline) -> Found {
     }
 }
 
+/// Whether a server was started a moment ago and may still come up.
+pub fn is_starting(context: &Context<'_>) -> bool {
+    last_launch(context).is_some_and(|launch| launch.age() < SINGLE_FLIGHT && launch.is_alive())
+}
+
 impl Launch {
+    fn age(&self) -> Duration {
+        let age = millis(SystemTime::now()).saturating_sub(self.at);
+        Duration::from_millis(u64::try_from(age).unwrap_or(u64::MAX))
+    }
+
     fn is_alive(&self) -> bool {
         self.process.is_none_or(sys::is_running)
     }
@@ -151,10 +161,8 @@ fn launch(
         .store
         .as_ref()
         .map(|store| store.lock_shared("server-start.lock", deadline.within(WAIT)));
-    let now = millis(SystemTime::now());
     if let Some(launch) = last_launch(context) {
-        let age =
-            Duration::from_millis(u64::try_from(now.saturating_sub(launch.at)).unwrap_or(u64::MAX));
+        let age = launch.age();
         if age < SINGLE_FLIGHT || age < START_LIMIT && launch.is_alive() {
             return Ok(Launched::Elsewhere);
         }

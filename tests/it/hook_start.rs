@@ -8,7 +8,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::fake_everos::{FakeEveros, Reply, health, healthy};
 use crate::hook_support::*;
@@ -99,6 +99,25 @@ fn a_server_that_comes_up_is_announced() {
     starter.start().silent();
     assert_eq!(starter.starts().len(), 1);
     drop(server);
+}
+
+#[test]
+fn a_server_that_is_starting_is_not_called_unreachable_by_the_first_prompt() {
+    let starter = Starter::new("exec sleep 60");
+    let ask = || {
+        let payload = json!({"session_id": "s1", "prompt": "what is the plan here"});
+        starter.place.hook("user-prompt-submit", payload)
+    };
+    assert!(starter.start().notice().starts_with('⏳'));
+    ask().silent();
+    // Half a minute later it is.
+    let path = starter.place.path("data/server-start.json");
+    let mut launch: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    launch["at"] = json!(launch["at"].as_i64().unwrap() - 30_000);
+    fs::write(&path, launch.to_string()).unwrap();
+    let notice = ask().notice();
+    assert!(notice.starts_with("⚠️ EverOS unreachable at"), "{notice}");
+    ask().silent();
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::super::http::Failure;
 use super::super::redact::Redactor;
 use super::super::state::{Recall, millis};
 use super::super::text::Text;
-use super::super::{Call, Context, Outcome, query, render, search};
+use super::super::{Call, Context, Outcome, provision, query, render, search};
 use super::{SHORT_WAIT, first_sight};
 
 /// The profile does not depend on the query: it is asked for at a session's
@@ -86,7 +86,9 @@ fn answer(context: &Context<'_>, both: &search::Both, recall: &mut Recall) -> Ou
             .first()
             .map(|(_, failure)| (*failure).clone())
             .unwrap_or(Failure::Broken);
-        let warn = recall.first("unreachable");
+        // The session has been told that it starts; it is no news that it is not up.
+        let starts = matches!(failure, Failure::Unreachable(_)) && provision::is_starting(context);
+        let warn = !starts && recall.first("unreachable");
         return if warn {
             Outcome::notice(unreachable(context, &failure))
         } else {
