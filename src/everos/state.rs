@@ -58,6 +58,8 @@ pub struct Session {
     /// Projects whose seal was sent and never answered. Asking once more costs
     /// nothing if it was done, and saves the session if the server died over it.
     pub unanswered: BTreeSet<String>,
+    /// Whether the session has ended with something left to send or to seal.
+    pub ended: bool,
     /// Turns captured lately.
     pub recent: Vec<String>,
     /// What a report says about the session.

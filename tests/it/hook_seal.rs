@@ -144,6 +144,45 @@ fn an_abandoned_session_is_completed_and_sealed_in_its_own_project() {
 }
 
 #[test]
+fn what_a_session_left_when_it_ended_goes_with_the_next_start() {
+    let server = FakeEveros::start();
+    let place = Place::new(&server);
+    let path = place.transcript(&[prompt("p1", 0, "one"), answer("r1", 1, &[text("a1")])]);
+    let end = || json!({"session_id": "s1", "prompt_id": "p1", "transcript_path": path});
+    let start = |session: &str| {
+        let payload = json!({"session_id": session, "source": "startup"});
+        place.hook("session-start", payload).fine();
+        (server.bodies(ADD).len(), server.bodies(FLUSH).len())
+    };
+    let broken = |_: &crate::fake_everos::Request| Reply::Json(500, json!({}));
+    // Neither stored nor sealed.
+    server.answer(broken);
+    place.hook("stop", stop("p1", &path, "a1")).silent();
+    server.forget();
+    start("s2");
+    server.answer(healthy);
+    assert_eq!(start("s3"), (0, 0), "it may go on");
+    server.answer(broken);
+    place.hook("session-end", end()).silent();
+    server.forget();
+    server.answer(healthy);
+    assert_eq!(start("s4"), (1, 1));
+    assert_eq!(start("s5"), (1, 1), "once");
+    // Stored, but not sealed.
+    let mut lines = fs::read_to_string(&path).unwrap();
+    lines += &jsonl(&[prompt("p2", 2, "two"), answer("r2", 3, &[text("a2")])]);
+    fs::write(&path, lines).unwrap();
+    place.hook("stop", stop("p2", &path, "a2")).silent();
+    assert_eq!(start("s6"), (2, 1), "it goes on");
+    server.answer(broken);
+    place.hook("session-end", end()).silent();
+    server.forget();
+    server.answer(healthy);
+    assert_eq!(start("s7"), (0, 1));
+    assert_eq!(start("s8"), (0, 1), "once");
+}
+
+#[test]
 fn a_session_whose_transcript_is_written_to_is_alive() {
     let server = FakeEveros::start();
     let place = Place::new(&server);

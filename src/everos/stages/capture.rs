@@ -80,6 +80,7 @@ pub fn run(context: &Context<'_>, call: &Call, last_reply: Option<&Text>) -> Out
         }
         None => (None, None, fresh()),
     };
+    state.ended = false;
     state.project.clone_from(&context.identity.project);
     if call.transcript.is_some() {
         state.transcript.clone_from(&call.transcript);

@@ -2,7 +2,7 @@
 //! extract (design document, section 6.4 and D14).
 //!
 //! Nothing is sealed while turns of the session still have to be sent. A session
-//! that could not be sealed stays unsealed, and a later start seals it. One whose
+//! that could not be sealed stays unsealed, and the next start seals it. One whose
 //! seal was not answered counts as sealed, and a later start asks again.
 
 use std::time::Duration;
@@ -94,6 +94,13 @@ pub fn run(context: &Context<'_>, call: &Call) -> Outcome {
         context
             .log
             .line(&format!("{} pieces left, not sealed", state.pending.len()));
+    }
+    // No hook of this session may come any more: what is left is for the next one.
+    if ends && !(state.pending.is_empty() && state.unsealed.is_empty()) {
+        state.ended = true;
+        if let Err(error) = store.save_session(&state) {
+            context.log.line(&format!("state not saved: {error}"));
+        }
     }
     drop(lock);
     Outcome::default()

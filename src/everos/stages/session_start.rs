@@ -102,6 +102,7 @@ fn resume(context: &Context<'_>, call: &Call, deadline: Deadline) {
     let Some(mut state) = store.session(&call.session) else {
         return;
     };
+    state.ended = false;
     state.project.clone_from(&context.identity.project);
     if call.transcript.is_some() {
         state.transcript.clone_from(&call.transcript);
@@ -138,7 +139,8 @@ fn empty_calls(context: &Context<'_>) -> Option<String> {
     Some(warning)
 }
 
-/// Seals sessions that nobody ended, each in the project it ran in.
+/// Completes and seals sessions that nobody ended, and those that ended while that
+/// was not possible, each in the project it ran in.
 fn sweep(context: &Context<'_>, call: &Call, deadline: Deadline) {
     let Some(store) = &context.store else { return };
     let now = SystemTime::now();
@@ -148,12 +150,10 @@ fn sweep(context: &Context<'_>, call: &Call, deadline: Deadline) {
         if ready.len() == SWEEP_AT_MOST || deadline.passed() {
             break;
         }
-        if !old(modified) {
-            continue;
-        }
         let Some(state) = store
             .read::<Session>(&path)
             .filter(|state| state.session != call.session)
+            .filter(|state| state.ended || old(modified))
         else {
             continue;
         };
@@ -165,7 +165,7 @@ fn sweep(context: &Context<'_>, call: &Call, deadline: Deadline) {
         if transcript
             .as_ref()
             .and_then(|metadata| metadata.modified().ok())
-            .is_some_and(|modified| !old(modified))
+            .is_some_and(|modified| !state.ended && !old(modified))
         {
             continue;
         }
