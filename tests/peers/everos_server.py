@@ -74,6 +74,7 @@ def decision():
     cases = poll(20, lambda: everos.entries(APP, kind=".cases", owner="agents/claude-code"))
     check("agents/claude-code holds a case of it", len(cases) == 1 and "Add a lint step" in cases[0], cases)
     check("everos search finds the decision in the worktree", found("Which tool does the lint step use?", worktree, "not black"))
+    check("and the case", poll(20, lambda: hooks.search("Add a lint step", worktree)["agent"]["agent_cases"]))
     for what, directory in [("the worktree", worktree), ("a clone by another spelling of the remote", clone)]:
         answer = hooks.session(directory).prompt("Please add a lint step to the build")
         check("a new session in %s is told the decision" % what, told_of(answer, DECISION), answer)
