@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::fs::{self, Metadata};
-use std::io::{self, Read};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -110,26 +110,15 @@ fn copy_file(visit: &Visit, listed: &Metadata, stage: &mut Stage) -> Result<(), 
     if !is_same(listed, &opened) {
         return Err(changed());
     }
-    let mut counted = Counted { file, read: 0 };
-    stage.file(&visit.path, walk::is_executable(&opened), &mut counted)?;
-    let after = counted.file.metadata().map_err(unread)?;
-    if counted.read != opened.len() || !is_same(&opened, &after) {
+    // One byte more than there was tells that it grew; all that comes is no use.
+    let mut content = file.take(opened.len().saturating_add(1));
+    stage.file(&visit.path, walk::is_executable(&opened), &mut content)?;
+    let is_whole = content.limit() == 1;
+    let after = content.into_inner().metadata().map_err(unread)?;
+    if !is_whole || !is_same(&opened, &after) {
         return Err(changed());
     }
     Ok(())
-}
-
-struct Counted {
-    file: fs::File,
-    read: u64,
-}
-
-impl Read for Counted {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read(buffer)?;
-        self.read += count as u64;
-        Ok(count)
-    }
 }
 
 fn is_same(one: &Metadata, other: &Metadata) -> bool {

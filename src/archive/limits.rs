@@ -11,16 +11,10 @@ pub struct Limits {
     /// Bytes of all files together.
     pub total: u64,
     /// How many times its own size an archive may unpack to, once that is more
-    /// than [`Limits::RATIO_FROM`].
+    /// than a 32nd of `total`: some megabytes of white space do no harm.
     pub ratio: u64,
     /// Parts of one path.
     pub parts: usize,
-}
-
-impl Limits {
-    /// Bytes up to which no ratio is held against an archive: a few megabytes of
-    /// white space do no harm.
-    pub const RATIO_FROM: u64 = 16 << 20;
 }
 
 impl Default for Limits {

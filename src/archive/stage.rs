@@ -100,7 +100,10 @@ impl Stage {
                     return Err(io::ErrorKind::DirectoryNotEmpty.into());
                 }
             }
-            done => done?,
+            done => {
+                done?;
+                make_passable(directory)?;
+            }
         }
         Ok(Self {
             directory: directory.to_owned(),

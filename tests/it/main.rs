@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod archive;
 mod cli;
 mod cli_output;
 mod conformance;

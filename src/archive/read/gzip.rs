@@ -1,10 +1,10 @@
 //! gzip in, with an eye on how much comes out.
 
 use std::cell::Cell;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead as _, BufReader, Read};
 use std::rc::Rc;
 
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 
 use crate::archive::{Limits, Refusal};
 
@@ -14,6 +14,8 @@ pub(super) struct Meter {
     /// Bytes, with what an archive needs besides the files.
     most: u64,
     ratio: u64,
+    /// Bytes up to which no ratio is held against it.
+    ratio_from: u64,
     out: u64,
 }
 
@@ -24,6 +26,7 @@ impl Meter {
         Self {
             most: limits.total.saturating_add(overhead),
             ratio: limits.ratio,
+            ratio_from: limits.total / 32,
             out: 0,
         }
     }
@@ -32,7 +35,7 @@ impl Meter {
     pub(super) fn add(&mut self, count: usize, compressed: u64) -> Result<(), Refusal> {
         self.out += count as u64;
         let fair = compressed.saturating_mul(self.ratio);
-        if self.out > Limits::RATIO_FROM && self.out > fair {
+        if self.out > self.ratio_from && self.out > fair {
             return Err(Refusal::Ratio { limit: self.ratio });
         }
         if self.out > self.most {
@@ -47,7 +50,8 @@ impl Meter {
 
 /// The content of a gzip file of one or more members.
 pub(super) struct Gunzip<R: Read> {
-    decoder: MultiGzDecoder<BufReader<Counted<R>>>,
+    /// Nothing once the end was met.
+    member: Option<GzDecoder<BufReader<Counted<R>>>>,
     compressed: Rc<Cell<u64>>,
     meter: Meter,
 }
@@ -60,25 +64,53 @@ impl<R: Read> Gunzip<R> {
             count: Rc::clone(&compressed),
         };
         Self {
-            decoder: MultiGzDecoder::new(BufReader::with_capacity(64 << 10, counted)),
+            member: Some(GzDecoder::new(BufReader::with_capacity(64 << 10, counted))),
             compressed,
             meter: Meter::new(limits),
+        }
+    }
+
+    /// Begins the next member, if one follows. What follows and is none was
+    /// appended.
+    fn next_member(&mut self) -> io::Result<()> {
+        let Some(member) = self.member.take() else {
+            return Ok(());
+        };
+        let mut rest = member.into_inner();
+        match rest.fill_buf()?.first() {
+            None => Ok(()),
+            Some(0x1f) => {
+                self.member = Some(GzDecoder::new(rest));
+                Ok(())
+            }
+            Some(_) => Err(io::Error::other(Refusal::Hidden {
+                place: "behind its end".to_owned(),
+            })),
         }
     }
 }
 
 impl<R: Read> Read for Gunzip<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = match self.decoder.read(buffer) {
-            Ok(count) => count,
-            Err(error) if error.raw_os_error().is_some() => return Err(error),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
-            Err(error) => return Err(io::Error::other(damaged(&error))),
-        };
-        self.meter
-            .add(count, self.compressed.get())
-            .map_err(io::Error::other)?;
-        Ok(count)
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        while let Some(member) = &mut self.member {
+            let count = match member.read(buffer) {
+                Ok(count) => count,
+                Err(error) if error.raw_os_error().is_some() => return Err(error),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
+                Err(error) => return Err(io::Error::other(damaged(&error))),
+            };
+            self.meter
+                .add(count, self.compressed.get())
+                .map_err(io::Error::other)?;
+            if count > 0 {
+                return Ok(count);
+            }
+            self.next_member()?;
+        }
+        Ok(0)
     }
 }
 

@@ -135,15 +135,20 @@ type Record<'b> = (&'b [u8], &'b [u8], &'b [u8]);
 /// Key, value and what follows.
 fn record(bytes: &[u8]) -> Option<Record<'_>> {
     let space = bytes.iter().take(20).position(|&byte| byte == b' ')?;
-    let digits = bytes.get(..space)?;
-    if !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    let length: usize = str::from_utf8(digits).ok()?.parse().ok()?;
+    let length = usize::try_from(number(bytes.get(..space)?)?).ok()?;
     let (record, rest) = bytes.split_at_checked(length)?;
     let pair = record.get(space + 1..)?.strip_suffix(b"\n")?;
     let equals = pair.iter().position(|&byte| byte == b'=')?;
     Some((pair.get(..equals)?, pair.get(equals + 1..)?, rest))
+}
+
+/// A number of digits alone: no sign, no blank.
+fn number(digits: &[u8]) -> Option<u64> {
+    if digits.iter().all(u8::is_ascii_digit) {
+        str::from_utf8(digits).ok()?.parse().ok()
+    } else {
+        None
+    }
 }
 
 const SPARSE: &str = "a sparse file, which claims a size it does not have";
@@ -164,14 +169,12 @@ fn take(
     )?;
     let name = name.to_vec();
     let size = entry.size();
-    if let Some(said) = pax.and_then(|pax| pax.size.as_ref()) {
-        let said: Option<u64> = str::from_utf8(said).ok().and_then(|text| text.parse().ok());
-        if said != Some(size) {
-            return Err(Refusal::Disagreement {
-                entry: lossy(&name),
-                what: "two sizes",
-            });
-        }
+    let said_size = pax.and_then(|pax| pax.size.as_ref());
+    if said_size.is_some_and(|said| number(said) != Some(size)) {
+        return Err(Refusal::Disagreement {
+            entry: lossy(&name),
+            what: "two sizes",
+        });
     }
     // Old archives, and some readers of new ones, know a directory by its name.
     let is_named_directory = name.ends_with(b"/");
@@ -282,9 +285,6 @@ fn short() -> Refusal {
 /// Behind the end there may be zeros only, and no second archive that other
 /// readers go on to.
 fn check_end(mut rest: impl Read) -> Result<(), Refusal> {
-    let hidden = || Refusal::Hidden {
-        place: "behind its end".to_owned(),
-    };
     let mut buffer = [0; 4096];
     let mut padding = 0;
     loop {
@@ -294,17 +294,13 @@ fn check_end(mut rest: impl Read) -> Result<(), Refusal> {
                 padding += count;
                 let bytes = buffer.get(..count).unwrap_or_default();
                 if padding > MAX_PADDING || bytes.iter().any(|&byte| byte != 0) {
-                    return Err(hidden());
+                    return Err(Refusal::Hidden {
+                        place: "behind its end".to_owned(),
+                    });
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => {
-                return Err(match unread(error) {
-                    // Bytes that are no gzip: something was appended.
-                    Refusal::Damaged { what } if what == "invalid gzip header" => hidden(),
-                    other => other,
-                });
-            }
+            Err(error) => return Err(unread(error)),
         }
     }
 }
