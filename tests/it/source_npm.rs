@@ -1153,3 +1153,42 @@ fn fetches_side_by_side_do_not_meet() {
         assert_eq!(worker.join().expect("a fetch"), 3);
     }
 }
+
+/// Run by `tests/peers/npm.sh`, which names the packages, a file that each holds,
+/// and the integrity that npm has for it.
+#[test]
+#[ignore = "needs the network and the npm configuration of the user"]
+fn real_packages_are_fetched_as_npm_has_them() {
+    let list = std::env::var("APKIT_REAL_PACKAGES").expect("the list");
+    let list = fs::read_to_string(list).expect("the list");
+    let place = Place::new();
+    let mut environment = Environment {
+        home: std::env::home_dir(),
+        directory: place.path().to_owned(),
+        ..Environment::default()
+    };
+    environment.variables = std::env::vars_os().collect();
+    let mut count = 0;
+    for line in list.lines() {
+        let parts: Vec<_> = line.split(' ').collect();
+        let [name, file, expected] = parts.as_slice() else {
+            panic!("{line}");
+        };
+        count += 1;
+        let stage = place.path().join(count.to_string());
+        let stage = Stage::new(&stage, Limits::default(), Links::Refuse).expect("a stage");
+        let request = Request {
+            environment: &environment,
+            progress: &Quiet,
+            stop: &Stop::default(),
+            pinned: None,
+        };
+        let fetched = npm::fetch(&source(name), &request, stage).expect(name);
+        assert!(paths(&fetched).contains(file), "{name} has no {file}");
+        match &fetched.resolved {
+            Resolved::Version { integrity, .. } => assert_eq!(integrity, expected, "{name}"),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+    assert!(count >= 3, "some packages were named");
+}
