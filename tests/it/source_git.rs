@@ -5,6 +5,7 @@ mod daemon;
 mod http;
 mod origin;
 mod over_http;
+mod over_https;
 mod over_ssh;
 mod process;
 mod references;

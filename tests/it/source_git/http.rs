@@ -179,7 +179,7 @@ fn answer(
 }
 
 /// Runs git as a CGI program (RFC 3875).
-fn backend(root: &Path, asked: &Asked) -> (String, Vec<u8>) {
+pub(crate) fn backend(root: &Path, asked: &Asked) -> (String, Vec<u8>) {
     let mut child = git(root)
         .arg("http-backend")
         .env("GIT_PROJECT_ROOT", root)
