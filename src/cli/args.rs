@@ -260,7 +260,8 @@ pub(crate) struct Init {
     #[arg(value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(crate) directory: PathBuf,
 
-    /// Name of the plugin [default: that of the directory]
+    /// Name of the plugin [default: that of a manifest that is there, or of the
+    /// directory]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 

@@ -139,7 +139,13 @@ impl Outcome {
         for (operation, _) in &self.plan.operations {
             let lines = match operation {
                 Operation::Rename { from, to } => {
+                    let is_directory = from.is_dir();
                     let (from, to) = (self.shown_physical(from), self.shown_physical(to));
+                    if is_directory {
+                        // A diff knows files only; readers of one skip this line.
+                        diff.push_str(&format!("rename directory {from} to {to}\n"));
+                        continue;
+                    }
                     format!(
                         "diff --git a/{from} b/{to}\nsimilarity index 100%\nrename from {from}\nrename to {to}\n"
                     )

@@ -299,13 +299,13 @@ impl Run<'_> {
         site: &Site<'_>,
     ) -> (Option<(&'static Fix, Change)>, Option<String>) {
         if self.given_up.contains(&key(site.finding)) {
-            let reason = "no fix ends it without making something else worse";
+            let reason = "a fix would not end it, or make something else worse";
             return (None, Some(reason.to_owned()));
         }
         let mut said = None;
         for fix in fixes {
             let reason = match fix.answer(site) {
-                Ok(change) => match &change.risk {
+                Ok(mut change) => match change.risk.take().or_else(|| self.shared(site, &change)) {
                     Some(risk) if !self.options.risky => format!("--unsafe mends it: {risk}"),
                     _ => return (Some((fix, change)), None),
                 },
@@ -316,6 +316,21 @@ impl Run<'_> {
             }
         }
         (None, said)
+    }
+
+    /// Why an edit of `plugin.json` or `mcp.json` may change what another client
+    /// reads: the file is a link, mostly to that client's own.
+    fn shared(&self, site: &Site<'_>, change: &Change) -> Option<String> {
+        let file = site.file.filter(|_| !change.edits.is_empty())?;
+        let path = &site.finding.path;
+        if path.contains('/') || file.path == self.root.join(path) {
+            return None;
+        }
+        let target = file.path.strip_prefix(&self.root).ok()?;
+        Some(format!(
+            "{path} is a link to {}, which others may read by other rules",
+            target.display()
+        ))
     }
 
     /// Makes as many changes as go together; the package as it is then, or `None`
@@ -347,31 +362,17 @@ impl Run<'_> {
         if let Some(next) = self.attempt(package, &together)? {
             return Ok(Some(next));
         }
-        // One of them spoils it: each on its own, then.
-        let mut now: Option<Package> = None;
-        let single = together.len() == 1;
-        for proposal in together {
-            let before = now.as_ref().unwrap_or(package);
-            // Its offsets are those of the text before the first change.
-            if now.is_some() {
-                break;
-            }
-            let tried = match single {
-                true => None,
-                false => self.attempt(before, std::slice::from_ref(&proposal))?,
-            };
-            match tried {
-                Some(next) => now = Some(next),
-                None => {
-                    self.given_up.insert(key(&proposal.finding));
-                }
+        // One of them spoils it. What is left over has its turn in the next round.
+        let mut fewer = together.as_slice();
+        while fewer.len() > 1 {
+            fewer = fewer.get(..fewer.len() / 2).unwrap_or_default();
+            if let Some(next) = self.attempt(package, fewer)? {
+                return Ok(Some(next));
             }
         }
-        // With nothing made, what was given up lets other fixes have their turn.
-        match now {
-            Some(next) => Ok(Some(next)),
-            None => self.load(&self.texts).map(Some),
-        }
+        let spoils = fewer.iter().map(|proposal| key(&proposal.finding));
+        self.given_up.extend(spoils);
+        self.load(&self.texts).map(Some)
     }
 
     /// The package with these changes made, if they count.

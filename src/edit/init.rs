@@ -16,7 +16,8 @@ use crate::spec::{name, version};
 /// What to begin with.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options<'o> {
-    /// Name of the plugin; that of the directory without it.
+    /// Name of the plugin; without it that of a manifest that is there already, or
+    /// of the directory.
     pub name: Option<&'o str>,
     /// Name of the skill; that of the plugin without it, and none if there are
     /// skills already.
@@ -96,11 +97,16 @@ const SERVER_PATH: &str = "server/main.py";
 ///
 /// When a name or the URL is not valid, or one of the files is there already.
 pub fn plan(directory: &Path, options: &Options<'_>) -> Result<Vec<Output>, Error> {
-    let own = directory_name(directory);
-    let plugin = match options.name {
-        Some(name) => name,
-        None => own.as_deref().ok_or(Error::NoName)?,
+    let known = existing(directory);
+    let plugin = match (
+        options.name,
+        known.iter().find(|(field, _)| field == "name"),
+    ) {
+        (Some(name), _) => name.to_owned(),
+        (None, Some((_, name))) if name::plugin_name_problem(name).is_none() => name.clone(),
+        (None, _) => directory_name(directory).ok_or(Error::NoName)?,
     };
+    let plugin = plugin.as_str();
     if let Some(problem) = name::plugin_name_problem(plugin) {
         return Err(refuse(
             "plugin",
@@ -120,7 +126,7 @@ pub fn plan(directory: &Path, options: &Options<'_>) -> Result<Vec<Output>, Erro
     };
     let mut outputs = vec![Output {
         path: "plugin.json".to_owned(),
-        text: manifest(directory, plugin),
+        text: manifest(&known, plugin),
     }];
     if let Some(skill) = &skill {
         if let Some(problem) = name::skill_name_problem(skill) {
@@ -289,7 +295,7 @@ fn refuse(
 }
 
 /// The manifest, with what others that are there already say.
-fn manifest(directory: &Path, plugin: &str) -> String {
+fn manifest(known: &[(String, String)], plugin: &str) -> String {
     let mut members = vec![
         (
             "$schema".to_owned(),
@@ -297,7 +303,6 @@ fn manifest(directory: &Path, plugin: &str) -> String {
         ),
         ("name".to_owned(), string(plugin)),
     ];
-    let known = existing(directory);
     let said = |field: &str| {
         let found = known.iter().find(|(name, _)| name == field);
         found.map(|(_, value)| value.clone())
@@ -322,13 +327,13 @@ fn manifest(directory: &Path, plugin: &str) -> String {
     format!("{{\n{}\n}}\n", lines.join(",\n"))
 }
 
-/// What a manifest that is there already says, as JSON values.
+/// What a manifest that is there already says: its name, and the rest as JSON
+/// values.
 fn existing(directory: &Path) -> Vec<(String, String)> {
-    let node = [(NODE_MANIFEST, Shape::Node)].into_iter();
     let native = NATIVE_MANIFESTS
         .iter()
         .map(|(path, _)| (*path, Shape::Plugin));
-    for (path, shape) in node.chain(native) {
+    for (path, shape) in native.chain([(NODE_MANIFEST, Shape::Node)]) {
         let document = package::read(directory, path)
             .and_then(|(_, bytes)| json::parse(&bytes, json::LIMITS).ok());
         let Some(object) = document
@@ -340,7 +345,11 @@ fn existing(directory: &Path) -> Vec<(String, String)> {
         let mut said = Vec::new();
         for field in TEXTS {
             if let Some(found) = metadata::field(object, shape, field) {
-                said.push((field.to_owned(), string(&found.says)));
+                let value = match field {
+                    "name" => found.says,
+                    _ => string(&found.says),
+                };
+                said.push((field.to_owned(), value));
             }
         }
         if let Some((author, _)) = metadata::author(object) {

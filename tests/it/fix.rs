@@ -864,7 +864,7 @@ fn names_of_files_change_on_request_only() {
     let dry = place.run(["fix", "--unsafe", "--dry-run", "p"]);
     assert!(
         dry.stdout
-            .contains("rename from p/skills/Sea Charts\nrename to p/skills/charts\n"),
+            .contains("rename directory p/skills/Sea Charts to p/skills/charts\n"),
         "{}",
         dry.stdout
     );
@@ -929,6 +929,22 @@ fn modes_and_links_are_kept() {
         "{}",
         run.stdout
     );
+    // What is a client's own file, too, is not changed unasked.
+    place.write(
+        "p/.mcp.json",
+        mcp(r#"{"a": {"type": "http", "url": "https://x.example/"}}"#),
+    );
+    fs::remove_file(place.path().join("p/mcp.json")).expect("removed");
+    symlink(".mcp.json", place.path().join("p/mcp.json")).expect("a link");
+    let run = place.run(["fix", "p"]);
+    assert!(
+        run.stdout
+            .contains("--unsafe mends it: mcp.json is a link to .mcp.json"),
+        "{}",
+        run.stdout
+    );
+    assert!(place.read("p/.mcp.json").contains("\"http\""));
+    fs::remove_file(place.path().join("p/mcp.json")).expect("removed");
     // What a link leads out to is not of the package.
     let outside = place.write("outside.md", SKILL.replace("name: tides\n", ""));
     fs::remove_file(&link).expect("removed");
@@ -1075,6 +1091,40 @@ fn explanations_name_the_fix() {
     );
     let run = place.run(["explain", "mcp::credential"]);
     assert!(!run.stdout.contains("fix:"), "{}", run.stdout);
+}
+
+#[test]
+fn one_finding_that_cannot_be_ended_does_not_hold_up_the_others() {
+    let place = Place::new();
+    Sample::good().put(&place);
+    let mut servers = Vec::new();
+    for index in 0..100 {
+        // A second placeholder that nothing can be made of.
+        let rest = if index % 10 == 3 {
+            "${user_config.x}"
+        } else {
+            ""
+        };
+        servers.push(format!(
+            "\"s{index}\": {{\"type\": \"stdio\", \"command\": \"x\", \"args\": [\"${{CLAUDE_PLUGIN_ROOT}}{rest}\"]}}"
+        ));
+    }
+    place.write("p/mcp.json", mcp(&format!("{{{}}}", servers.join(", "))));
+    let run = place.run(["fix", "p"]);
+    assert!(
+        run.stdout.contains("\n90 findings mended\n"),
+        "{}",
+        run.stdout
+    );
+    assert_eq!(
+        place
+            .read("p/mcp.json")
+            .matches("${CLAUDE_PLUGIN_ROOT}")
+            .count(),
+        10
+    );
+    let left = "a fix would not end it, or make something else worse";
+    assert_eq!(run.stdout.matches(left).count(), 10, "{}", run.stdout);
 }
 
 /// Ways to break a text; each leaves alone what it does not fit.

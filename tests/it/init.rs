@@ -117,6 +117,18 @@ fn a_directory_that_is_not_empty_keeps_what_it_has() {
         "{\n  \"$schema\": \"https://agent-plugins.org/schemas/1.0.0/plugin.schema.json\",\n  \"name\": \"p\",\n  \"version\": \"3.1.0\",\n  \"description\": \"Für Zoë\",\n  \"author\": { \"name\": \"Mara\", \"email\": \"m@example.com\" },\n  \"repository\": \"https://github.com/a/b\",\n  \"license\": \"MIT\",\n  \"keywords\": [\"x\"]\n}\n"
     );
     assert_eq!(place.run(["sync", "--check", "p"]).status, Some(0));
+    // The plugin has a name already.
+    place.write(
+        "n/.claude-plugin/plugin.json",
+        "{\"name\": \"ebb-and-flow\", \"version\": \"2.0.0\"}",
+    );
+    assert_eq!(place.run(["init", "n"]).status, Some(0));
+    assert!(
+        place
+            .read("n/plugin.json")
+            .contains("\"name\": \"ebb-and-flow\",\n  \"version\": \"2.0.0\"")
+    );
+    assert_eq!(place.run(["sync", "--check", "n"]).status, Some(0));
     // One file that is there stops all of them.
     place.write("q/mcp.json", "{}");
     let before = tree(place.path());

@@ -8,30 +8,36 @@ use crate::fix::hold_laws;
 
 #[test]
 fn no_case_gets_worse_by_being_mended() {
+    no_case_gets_worse(false);
+}
+
+#[test]
+fn no_case_gets_worse_by_being_mended_with_risks() {
+    no_case_gets_worse(true);
+}
+
+fn no_case_gets_worse(risky: bool) {
     let mut wrong = Vec::new();
     let mut mended = 0;
-    for risky in [false, true] {
-        let stage = Stage::new(false);
-        for case in &case::all() {
-            if !stage.lacks(case).is_empty() {
-                continue;
-            }
-            let options = Options {
-                risky,
-                namespace: risky.then_some("com.example.client"),
-                drafts: case.options.spec_draft.is_some(),
-            };
-            let root = stage.path().join(stage.build(case));
-            if !root.is_dir() {
-                continue;
-            }
+    let stage = Stage::new(false);
+    for case in &case::all() {
+        if !stage.lacks(case).is_empty() {
+            continue;
+        }
+        let options = Options {
+            risky,
+            namespace: risky.then_some("com.example.client"),
+            drafts: case.options.spec_draft.is_some(),
+        };
+        let root = stage.path().join(stage.build(case));
+        if root.is_dir() {
             match hold_laws(&root, &options) {
                 Ok(count) => mended += count,
-                Err(error) => wrong.push(format!("{} (risky: {risky}): {error}", case.id)),
+                Err(error) => wrong.push(format!("{}: {error}", case.id)),
             }
-            stage.unlock(case);
         }
+        stage.unlock(case);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(mended > 100, "only {mended} findings were mended");
+    assert!(mended > 60, "only {mended} findings were mended");
 }
