@@ -1,5 +1,6 @@
 //! The command line, as clap sees it.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -9,7 +10,6 @@ use clap_complete::Shell;
 
 use apkit::diagnostic::{Code, Threshold};
 use apkit::edit::sync;
-use apkit::export::everos;
 use apkit::spec::codes::package;
 use apkit::spec::name::is_reverse_domain;
 use apkit::spec::version::VERSIONS;
@@ -65,8 +65,8 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Print a JSON Schema
     Schema(Schema),
-    /// Write a package that apkit brings along
-    Export(Export),
+    /// Write a package out of skills, packages and plugins of clients
+    Export(Box<Export>),
     /// Look at the EverOS memory of Claude Code
     Everos(super::everos::Everos),
     /// Run a hook of the memory plugin, for a host
@@ -424,48 +424,231 @@ pub(crate) enum Document {
     Mcp,
     /// The report of `apkit validate --format json`
     Report,
+    /// The report of `apkit export --format json`
+    Export,
 }
 
 const EXPORT_EXAMPLES: &str = "\
 Examples:
-  apkit export builtin:everos --out everos
+  apkit export ./skills --name tide-table --out tide-table
+  apkit export ./claude-plugin --out package --dry-run
+  apkit export ./package --target all --marketplace --out market
+  apkit export ./package --out tide-table.tgz --npm
+  apkit export --server tides --url https://tides.example.com/mcp --out tides
   apkit export builtin:everos --out memory --marketplace
       and then: claude plugin marketplace add ./memory
                 claude plugin install everos@everos
 
 A directory that an export wrote, and nobody changed since, is replaced.
+
+Exit status:
+  0  written; at most details were lost
+  1  written, but a whole skill or server is missing; or --deny-losses and
+     something would be lost, and nothing was written
+  2  nothing was written
 ";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXPORT_EXAMPLES)]
 pub(crate) struct Export {
-    /// What to write; there is only builtin:everos
-    #[arg(value_enum, value_name = "SOURCE")]
-    pub(crate) source: Source,
+    /// A package, a plugin of Claude Code, Codex or GitHub Copilot, directories
+    /// of skills, or builtin:everos
+    #[arg(value_name = "SOURCE", value_hint = ValueHint::AnyPath, required_unless_present = "server")]
+    pub(crate) sources: Vec<OsString>,
 
-    /// The directory to write
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) out: PathBuf,
+    /// What to write: a directory, or an archive NAME.tgz or NAME.zip
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, required_unless_present = "dry_run")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Whom the result is for; it is a package in any case, but for `skills`
+    #[arg(long, value_enum, default_value_t, value_name = "TARGET")]
+    pub(crate) target: ExportTarget,
+
+    /// Read SOURCE as a plugin of this client, if it has several manifests
+    #[arg(long, value_enum, value_name = "CLIENT")]
+    pub(crate) from: Option<ExportClient>,
+
+    #[command(flatten)]
+    pub(crate) identity: ExportIdentity,
+
+    #[command(flatten)]
+    pub(crate) server: ExportServer,
+
+    /// Give skills whose names break the rule the names that would do
+    #[arg(long)]
+    pub(crate) rename: bool,
+
+    /// The namespace in `extensions` of what apkit itself notes
+    #[arg(long, value_name = "NAMESPACE", default_value = "works.ever")]
+    pub(crate) namespace: String,
 
     /// Write a marketplace that holds the package
-    #[arg(long)]
+    #[arg(long, conflicts_with = "npm")]
     pub(crate) marketplace: bool,
 
-    /// The program to put into the package, instead of this one
-    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
-    pub(crate) bin: Option<PathBuf>,
+    /// Make it a package of npm: with a package.json, archives below package/
+    #[arg(long)]
+    pub(crate) npm: bool,
 
-    /// Replace whatever DIR is
+    /// Write what only warnings speak against
+    #[arg(long)]
+    pub(crate) allow_warnings: bool,
+
+    /// Write nothing if anything would be lost
+    #[arg(long)]
+    pub(crate) deny_losses: bool,
+
+    /// Show what would be written and lost, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// How to write the report; `apkit schema export` describes the JSON
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) format: TextOrJson,
+
+    /// Replace whatever PATH is
     #[arg(long)]
     pub(crate) force: bool,
+
+    /// For builtin:everos: the program to put into the package, instead of this one
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub(crate) bin: Option<PathBuf>,
 }
 
-/// What can be exported.
+/// What plugin.json says; wins over the source.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Metadata")]
+pub(crate) struct ExportIdentity {
+    /// Name of the package
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// Version of the package
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) version: Option<String>,
+
+    /// What it is, in a sentence
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+
+    /// Who made it: `Name <email> (url)`
+    #[arg(long, value_name = "PERSON")]
+    pub(crate) author: Option<String>,
+
+    /// Its website
+    #[arg(long, value_name = "URL")]
+    pub(crate) homepage: Option<String>,
+
+    /// Where its sources are
+    #[arg(long, value_name = "URL")]
+    pub(crate) repository: Option<String>,
+
+    /// Its licence, an SPDX expression
+    #[arg(long, value_name = "LICENSE")]
+    pub(crate) license: Option<String>,
+
+    /// A keyword; may be repeated
+    #[arg(long = "keyword", value_name = "WORD")]
+    pub(crate) keywords: Vec<String>,
+}
+
+/// A server to describe.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "A server to describe")]
+pub(crate) struct ExportServer {
+    /// Describe an MCP server of this name, alone or beside what SOURCE has
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server: Option<String>,
+
+    /// Its address
+    #[arg(long, value_name = "URL", requires = "server", required_unless_present_any = ["command", "sources"])]
+    pub(crate) url: Option<String>,
+
+    /// Its transport
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "TRANSPORT",
+        requires = "url"
+    )]
+    pub(crate) transport: ExportTransport,
+
+    /// A fixed header, NAME=VALUE, never a credential; may be repeated
+    #[arg(long = "header", value_name = "NAME=VALUE", value_parser = pair, requires = "url")]
+    pub(crate) headers: Vec<(String, String)>,
+
+    /// The program that is the server: a name, or ./PATH in SOURCE
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        requires = "server",
+        conflicts_with = "url"
+    )]
+    pub(crate) command: Option<String>,
+
+    /// An argument of it; may be repeated
+    #[arg(
+        long = "arg",
+        value_name = "ARG",
+        requires = "command",
+        allow_hyphen_values = true
+    )]
+    pub(crate) args: Vec<String>,
+
+    /// A variable for it, NAME=VALUE, never a credential; may be repeated
+    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = pair, requires = "command")]
+    pub(crate) env: Vec<(String, String)>,
+
+    /// Where it starts: ./DIR, or below ${PLUGIN_ROOT} or ${PLUGIN_DATA}
+    #[arg(long, value_name = "DIR", requires = "command")]
+    pub(crate) cwd: Option<String>,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("it is not NAME=VALUE".to_owned()),
+    }
+}
+
+/// Whom an export is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum ExportTarget {
+    /// Whoever reads Agent Plugins
+    #[default]
+    AgentPlugins,
+    /// Claude Code, too
+    ClaudeCode,
+    /// Codex, too
+    Codex,
+    /// GitHub Copilot, too
+    Copilot,
+    /// All three
+    All,
+    /// The skills alone, as a directory of them
+    Skills,
+}
+
+/// Clients with a format of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Source {
-    /// The EverOS memory plugin for Claude Code
-    #[value(name = everos::SOURCE)]
-    Everos,
+pub(crate) enum ExportClient {
+    /// .claude-plugin/plugin.json
+    ClaudeCode,
+    /// .codex-plugin/plugin.json
+    Codex,
+    /// .github/plugin/plugin.json
+    Copilot,
+}
+
+/// Transports over HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum ExportTransport {
+    /// MCP Streamable HTTP
+    #[default]
+    StreamableHttp,
+    /// The deprecated one
+    Sse,
 }
 
 #[derive(Debug, Args)]

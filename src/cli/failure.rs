@@ -79,6 +79,25 @@ pub(crate) enum Failure {
         error: apkit::export::Error,
     },
 
+    /// `export` cannot take its source.
+    #[error("read {}: {error}", show(path))]
+    ReadSource {
+        path: PathBuf,
+        error: apkit::export::ReadError,
+    },
+
+    /// `export` has no plan.
+    #[error("export: {0}")]
+    Plan(apkit::export::PlanError),
+
+    /// `export --server` without anything to reach it by.
+    #[error("describe the server: there is neither --url nor --command")]
+    NoLaunch,
+
+    /// `SOURCE_DATE_EPOCH` is no number.
+    #[error("read SOURCE_DATE_EPOCH: {:?} is no number of seconds since 1970", visible(.0))]
+    Epoch(String),
+
     /// `export` has no program to put into the package.
     #[error("read the program {}: {}", show(path), reason(error))]
     Program { path: PathBuf, error: io::Error },
@@ -132,6 +151,22 @@ impl Failure {
                 ..
             } => Some("--force replaces it, whatever it holds"),
             Self::OverPackage { .. } => Some("name another file for the report"),
+            Self::Export {
+                error:
+                    apkit::export::Error::NotValid {
+                        only_warnings: true,
+                        ..
+                    },
+                ..
+            } => Some("these are warnings; --allow-warnings writes it all the same"),
+            Self::Plan(apkit::export::PlanError::SkillNames(problems))
+                if problems.iter().all(|problem| problem.suggestion.is_some()) =>
+            {
+                Some("--rename gives them these names")
+            }
+            Self::Plan(apkit::export::PlanError::Marketplace { .. }) => {
+                Some("name the directory of the plugin as SOURCE: apkit export DIR --out …")
+            }
             Self::UnknownCode { .. } => Some("`apkit explain` lists all codes"),
             _ => None,
         }

@@ -1,5 +1,6 @@
 //! `apkit schema`.
 
+use apkit::export::report;
 use apkit::render::json_v1;
 use apkit::spec::schema;
 use apkit::spec::version::{self, SchemaKind};
@@ -13,8 +14,11 @@ pub(crate) fn run(arguments: &Schema) -> Result<Exit, Failure> {
     let kind = match arguments.document {
         Document::Plugin => SchemaKind::Plugin,
         Document::Mcp => SchemaKind::Mcp,
-        Document::Report if arguments.spec.is_some() => return Err(Failure::ReportHasNoSpec),
+        Document::Report | Document::Export if arguments.spec.is_some() => {
+            return Err(Failure::ReportHasNoSpec);
+        }
         Document::Report => return print(json_v1::SCHEMA),
+        Document::Export => return print(report::SCHEMA),
     };
     let version = arguments.spec.as_deref().unwrap_or(version::current().id);
     // Every version that the argument takes has a schema, as a test proves.

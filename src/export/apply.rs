@@ -6,20 +6,35 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Component, Path, PathBuf};
 
-use super::{Output, Plan};
+use super::{Announced, Output, Plan};
 use crate::diagnostic::Threshold;
 use crate::everos::digest;
 use crate::package;
 
 /// The list of what was written, in the form `sha256sum --check` reads. It tells
 /// a later export that a directory is ours and unchanged.
-const RECEIPT: &str = "apkit-export.sha256";
+pub(super) const RECEIPT: &str = "apkit-export.sha256";
 
 /// How to treat what is there.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
     /// Replace a target that an export did not write, or that was changed since.
     pub force: bool,
+    /// Write what only warnings speak against.
+    pub allow_warnings: bool,
+}
+
+/// A finding about the result that did not stop the export.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Accepted {
+    /// The file, relative to the package.
+    pub path: String,
+    /// Identifier of the code.
+    pub code: &'static str,
+    /// What was found.
+    pub message: String,
+    /// A loss of the plan tells about it; otherwise the user allowed it.
+    pub announced: bool,
 }
 
 /// Why nothing was written. Messages read after "failed to export: ".
@@ -32,8 +47,13 @@ pub enum Error {
     #[error("the target exists, and {0}")]
     Occupied(&'static str),
     /// What would be written does not pass as a package.
-    #[error("the result would not pass `apkit validate --strict`: {}", .0.join("; "))]
-    NotValid(Vec<String>),
+    #[error("the result would not pass `apkit validate --strict`: {}", findings.join("; "))]
+    NotValid {
+        /// What was found, described.
+        findings: Vec<String>,
+        /// None of it is an error.
+        only_warnings: bool,
+    },
     /// A path of the plan does not stay below the target.
     #[error("{0:?} is no path below the target")]
     Outside(String),
@@ -50,7 +70,7 @@ pub enum Error {
 ///
 /// When the target is occupied, the result is not valid with warnings counted as
 /// errors, or the file system refuses. The target then is as it was.
-pub fn apply(plan: &Plan, target: &Path, options: Options) -> Result<(), Error> {
+pub fn apply(plan: &Plan, target: &Path, options: Options) -> Result<Vec<Accepted>, Error> {
     // Through a link, the directory it leads to is replaced and the link stays.
     let target = match fs::symlink_metadata(target) {
         Ok(_) => fs::canonicalize(target)?,
@@ -70,20 +90,56 @@ pub fn apply(plan: &Plan, target: &Path, options: Options) -> Result<(), Error> 
     {
         fs::create_dir_all(parent)?;
     }
-    let staging = Beside::create(&target, "new")?;
-    for output in &plan.outputs {
-        write(&staging.path, output)?;
-    }
+    let staging = stage(plan, &target)?;
     write(
         &staging.path,
         &Output::text(RECEIPT, receipt(&plan.outputs)),
     )?;
-    judge(plan, &staging.path)?;
+    let accepted = judge_all(plan, &staging.path, &target, options)?;
     if occupied {
-        replace(staging, &target)
+        replace(staging, &target)?;
     } else {
-        Ok(staging.rename_to(&target)?)
+        staging.rename_to(&target)?;
     }
+    Ok(accepted)
+}
+
+/// Judges what `plan` would write, in a directory of its own below `within`,
+/// and leaves nothing behind.
+///
+/// # Errors
+///
+/// When the result is not valid, or the file system refuses.
+pub fn check(plan: &Plan, within: &Path, options: Options) -> Result<Vec<Accepted>, Error> {
+    let place = within.join("apkit-export");
+    let staging = stage(plan, &place)?;
+    judge_all(plan, &staging.path, &place, options)
+}
+
+/// Writes the files of the plan to a new directory beside `target`.
+pub(super) fn stage(plan: &Plan, target: &Path) -> Result<Beside, Error> {
+    let staging = Beside::create(target, "new")?;
+    for output in &plan.outputs {
+        write(&staging.path, output)?;
+    }
+    Ok(staging)
+}
+
+/// Judges the packages that were staged, or what has to pass in their place.
+pub(super) fn judge_all(
+    plan: &Plan,
+    staged: &Path,
+    target: &Path,
+    options: Options,
+) -> Result<Vec<Accepted>, Error> {
+    let Some(outputs) = &plan.judged else {
+        return judge(plan, &plan.packages, staged, options);
+    };
+    let package = Beside::create(target, "package")?;
+    for output in outputs {
+        write(&package.path, output)?;
+    }
+    judge(plan, &[String::new()], &package.path, options)
 }
 
 /// Refuses a target that is neither empty nor exactly what an export wrote.
@@ -171,30 +227,57 @@ fn write(root: &Path, output: &Output) -> Result<(), Error> {
     Ok(())
 }
 
-/// Judges the packages with warnings counted as errors.
-fn judge(plan: &Plan, root: &Path) -> Result<(), Error> {
+/// Judges the packages with warnings counted as errors, but for those that the
+/// plan tells about; gives the findings that did not count.
+fn judge(
+    plan: &Plan,
+    packages: &[String],
+    root: &Path,
+    options: Options,
+) -> Result<Vec<Accepted>, Error> {
     let mut wrong = Vec::new();
-    for path in &plan.packages {
+    let mut only_warnings = true;
+    let mut accepted = Vec::new();
+    for path in packages {
         let root = if path.is_empty() {
             root.to_owned()
         } else {
             root.join(path)
         };
         let package = package::load(&root, path, &package::Options::default())?;
-        let counted = package
-            .diagnostics
-            .iter()
-            .filter(|finding| Threshold::Warning.is_reached_by(finding.code));
-        wrong.extend(
-            counted.map(|finding| {
-                format!("{}: {}: {}", finding.path, finding.code.id, finding.message)
-            }),
-        );
+        for finding in package.diagnostics {
+            if !Threshold::Warning.is_reached_by(finding.code) {
+                continue;
+            }
+            let is_error = Threshold::Skipped.is_reached_by(finding.code);
+            let announced = !is_error
+                && plan.announced.contains(&Announced {
+                    path: finding.path.clone(),
+                    code: finding.code.id,
+                });
+            if announced || (!is_error && options.allow_warnings) {
+                accepted.push(Accepted {
+                    path: finding.path,
+                    code: finding.code.id,
+                    message: finding.message,
+                    announced,
+                });
+            } else {
+                only_warnings &= !is_error;
+                wrong.push(format!(
+                    "{}: {}: {}",
+                    finding.path, finding.code.id, finding.message
+                ));
+            }
+        }
     }
     if wrong.is_empty() {
-        Ok(())
+        Ok(accepted)
     } else {
-        Err(Error::NotValid(wrong))
+        Err(Error::NotValid {
+            findings: wrong,
+            only_warnings,
+        })
     }
 }
 
@@ -215,13 +298,13 @@ fn replace(staging: Beside, target: &Path) -> Result<(), Error> {
 
 /// A directory beside the target, in the same file system. It goes away with the
 /// value unless it is renamed.
-struct Beside {
-    path: PathBuf,
+pub(super) struct Beside {
+    pub(super) path: PathBuf,
     keep: bool,
 }
 
 impl Beside {
-    fn create(target: &Path, purpose: &str) -> Result<Self, Error> {
+    pub(super) fn create(target: &Path, purpose: &str) -> Result<Self, Error> {
         let name = target.file_name().ok_or(Error::NoName)?;
         for attempt in 0_u32.. {
             let mut beside = std::ffi::OsString::from(".");

@@ -75,6 +75,10 @@ pub fn plan(program: Program, marketplace: bool) -> Plan {
     Plan {
         outputs,
         packages: vec![root.to_owned()],
+        source: SOURCE,
+        name: NAME.to_owned(),
+        version: Some(VERSION.to_owned()),
+        ..Plan::default()
     }
 }
 

@@ -35,6 +35,8 @@ pub use report::{
     Transport, Verdict,
 };
 
+pub use self::skill::findings as skill_findings;
+
 use self::containment::Resolution;
 use crate::diagnostic::Diagnostic;
 use crate::spec::codes::manifest as manifest_codes;

@@ -36,3 +36,35 @@ fn the_sample_of_the_readme_is_a_real_run() {
         .map(|(sample, _)| sample);
     assert_eq!(sample, Some(run.stdout.as_str()));
 }
+
+#[test]
+fn the_sample_of_an_export_is_a_real_run() {
+    let place = Place::new();
+    let skill = |name: &str| {
+        format!("---\nname: {name}\ndescription: Tells about it. Use it then.\n---\n\nText.\n")
+    };
+    place.write(
+        "tide-plugin/.claude-plugin/plugin.json",
+        r#"{"name": "tide-table", "version": "1.2.0"}"#,
+    );
+    place.write("tide-plugin/skills/tides/SKILL.md", skill("tides"));
+    place.write("tide-plugin/skills/Ebb/SKILL.md", skill("Ebb"));
+    place.write(
+        "tide-plugin/.mcp.json",
+        r#"{"mcpServers": {
+  "almanac": {
+    "type": "http",
+    "url": "https://tides.example.com/mcp", "headers": {
+      "Authorization": "Bearer ${TIDES_KEY}"
+}}}}
+"#,
+    );
+    let run = place.run(["export", "tide-plugin", "--out", "tides"]);
+    assert_eq!(run.status, Some(1), "{run:?}");
+    let readme = include_str!("../../README.md");
+    let sample = format!(
+        "```text\n$ apkit export tide-plugin --out tides\n{}```\n",
+        run.stdout
+    );
+    assert!(readme.contains(&sample), "{sample}");
+}

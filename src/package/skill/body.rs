@@ -22,8 +22,9 @@ const MAX_MARKDOWN: usize = 1024 * 1024;
 const MAX_LOOKUPS: usize = 500;
 
 /// Adds advice about `text[body]`; `path` is the file's path in the package.
+/// Links are looked up only where there is a package on disk.
 pub(super) fn check(
-    loader: &Loader<'_>,
+    loader: Option<&Loader<'_>>,
     source: &Source<'_>,
     text: &str,
     body: Span,
@@ -34,7 +35,10 @@ pub(super) fn check(
     let markdown = text.get(body.start..body.end).unwrap_or_default();
     placeholders(source, markdown, body.start, findings);
     // Parsing Markdown costs more than all the rest; most bodies have no link.
-    if markdown.len() <= MAX_MARKDOWN && (markdown.contains("](") || markdown.contains("]:")) {
+    if let Some(loader) = loader
+        && markdown.len() <= MAX_MARKDOWN
+        && (markdown.contains("](") || markdown.contains("]:"))
+    {
         links(loader, source, markdown, body.start, path, findings);
     }
 }

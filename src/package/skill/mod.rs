@@ -106,7 +106,7 @@ fn judge(
     directory: &OsStr,
 ) -> Option<(String, String)> {
     let mut findings = Vec::new();
-    let skill = judge_text(loader, path, &bytes, directory, &mut findings);
+    let skill = judge_text(Some(loader), path, &bytes, directory, &mut findings);
     if skill.is_none() {
         // What is merely worth knowing is said of what loads.
         findings.retain(|finding| finding.severity() != Severity::Info);
@@ -115,8 +115,17 @@ fn judge(
     skill
 }
 
+/// What the text of a `SKILL.md` says about itself, for a skill in a directory
+/// of this name: everything but where its links lead. `path` is how findings
+/// name the file.
+pub fn findings(path: &str, bytes: &[u8], directory: &str) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    judge_text(None, path, bytes, directory.as_ref(), &mut findings);
+    findings
+}
+
 fn judge_text(
-    loader: &Loader<'_>,
+    loader: Option<&Loader<'_>>,
     path: &str,
     bytes: &[u8],
     directory: &OsStr,

@@ -1,0 +1,244 @@
+//! `apkit export`.
+
+mod program;
+mod text;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use apkit::export::report::{self, Report};
+use apkit::export::{
+    self, Accepted, Archive, Author, Client, Descriptor, Format, Identity, Input, Launch, Plan,
+    Source, Target, Transport, Tree, Weight, everos,
+};
+
+use super::args::{
+    Export, ExportClient, ExportIdentity, ExportServer, ExportTarget, ExportTransport, TextOrJson,
+};
+use super::exit::Exit;
+use super::failure::{Failure, slashed};
+use super::output;
+
+/// The time of every entry of an archive unless `SOURCE_DATE_EPOCH` tells
+/// another one: 26 October 1985, which npm writes.
+const MTIME: u64 = 499_162_500;
+
+pub(crate) fn run(arguments: &Export) -> Result<Exit, Failure> {
+    let target = target(arguments.target);
+    let plan = plan(arguments, target)?;
+    let options = export::Options {
+        force: arguments.force,
+        allow_warnings: arguments.allow_warnings,
+    };
+    let denied = arguments.deny_losses && !plan.losses.is_empty();
+    let out = arguments.out.as_deref();
+    let writes = out.filter(|_| !denied && !arguments.dry_run);
+    let done = match writes {
+        Some(out) => write(&plan, out, arguments.npm, options)?,
+        None => export::check(&plan, &std::env::temp_dir(), options),
+    };
+    // What was lost on the way explains most of what stands against the result.
+    let (accepted, failure) = match done {
+        Ok(accepted) => (accepted, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    tell(
+        arguments,
+        &plan,
+        target,
+        writes.is_some() && failure.is_none(),
+        denied,
+        &accepted,
+    )?;
+    if let Some(error) = failure {
+        return Err(Failure::Export {
+            path: out.unwrap_or(Path::new("a package")).to_owned(),
+            error,
+        });
+    }
+    let component = plan
+        .losses
+        .iter()
+        .any(|loss| loss.kind.weight() == Weight::Component);
+    Ok(if denied || component {
+        Exit::Findings
+    } else {
+        Exit::Clean
+    })
+}
+
+/// Writes the plan where the name of `out` says; the outer error is one of usage.
+fn write(
+    plan: &Plan,
+    out: &Path,
+    npm: bool,
+    options: export::Options,
+) -> Result<Result<Vec<Accepted>, export::Error>, Failure> {
+    Ok(match Format::of(out) {
+        None => export::apply(plan, out, options),
+        Some(format) => {
+            let archive = Archive {
+                format,
+                prefix: if npm { "package" } else { "" },
+                mtime: mtime()?,
+            };
+            export::write_archive(plan, out, archive, options)
+        }
+    })
+}
+
+/// The time that the environment asks for, or the fixed one.
+fn mtime() -> Result<u64, Failure> {
+    match std::env::var_os("SOURCE_DATE_EPOCH") {
+        None => Ok(MTIME),
+        Some(text) if text.is_empty() => Ok(MTIME),
+        Some(text) => {
+            let seconds = text.to_str().and_then(|text| text.parse().ok());
+            seconds.ok_or_else(|| Failure::Epoch(text.to_string_lossy().into_owned()))
+        }
+    }
+}
+
+fn tell(
+    arguments: &Export,
+    plan: &Plan,
+    target: Target,
+    written: bool,
+    denied: bool,
+    accepted: &[Accepted],
+) -> Result<(), Failure> {
+    let shown = arguments.out.as_deref().map(slashed);
+    let report = Report {
+        plan,
+        target,
+        out: shown.as_deref(),
+        written,
+        accepted,
+    };
+    output::to_stdout(|to| match arguments.format {
+        TextOrJson::Json => to.write_all(report::json(&report).as_bytes()),
+        TextOrJson::Text => {
+            let outcome = text::Outcome {
+                denied,
+                tree: arguments.dry_run,
+                marketplace: arguments.marketplace,
+            };
+            text::write(&report, outcome, to)
+        }
+    })
+}
+
+fn plan(arguments: &Export, target: Target) -> Result<Plan, Failure> {
+    if arguments
+        .sources
+        .iter()
+        .any(|source| source == everos::SOURCE)
+    {
+        let program = program::program(arguments.bin.as_deref())?;
+        return Ok(everos::plan(program, arguments.marketplace));
+    }
+    let mut sources = Vec::new();
+    for source in &arguments.sources {
+        sources.push(read(source)?);
+    }
+    let input = Input {
+        sources,
+        from: arguments.from.map(client),
+        target,
+        identity: identity(&arguments.identity),
+        namespace: arguments.namespace.clone(),
+        rename: arguments.rename,
+        marketplace: arguments.marketplace,
+        server: server(&arguments.server)?,
+        npm: arguments.npm,
+    };
+    export::plan(input).map_err(Failure::Plan)
+}
+
+/// A directory, with or without `dir:` before it, or the manifest in it.
+fn read(source: &OsStr) -> Result<Source, Failure> {
+    let path = match source.to_str().and_then(|text| text.strip_prefix("dir:")) {
+        Some(path) => PathBuf::from(path),
+        None => PathBuf::from(source),
+    };
+    let failure = |error| Failure::Read {
+        path: path.clone(),
+        error,
+    };
+    let physical = path.canonicalize().map_err(failure)?;
+    let is_manifest = physical.is_file()
+        && physical
+            .file_name()
+            .is_some_and(|name| name == "plugin.json");
+    let root = match physical.parent() {
+        Some(parent) if is_manifest => parent.to_owned(),
+        _ => physical,
+    };
+    let name = root
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
+    let tree = Tree::read(&root).map_err(|error| Failure::ReadSource {
+        path: path.clone(),
+        error,
+    })?;
+    Ok(Source {
+        name: name.unwrap_or_default(),
+        tree,
+    })
+}
+
+fn identity(arguments: &ExportIdentity) -> Identity {
+    Identity {
+        name: arguments.name.clone(),
+        version: arguments.version.clone(),
+        description: arguments.description.clone(),
+        author: arguments.author.as_deref().map(Author::parse),
+        homepage: arguments.homepage.clone(),
+        repository: arguments.repository.clone(),
+        license: arguments.license.clone(),
+        keywords: arguments.keywords.clone(),
+    }
+}
+
+fn server(arguments: &ExportServer) -> Result<Option<Descriptor>, Failure> {
+    let Some(name) = arguments.server.clone() else {
+        return Ok(None);
+    };
+    let launch = match (&arguments.url, &arguments.command) {
+        (Some(url), _) => Launch::Remote {
+            transport: match arguments.transport {
+                ExportTransport::StreamableHttp => Transport::StreamableHttp,
+                ExportTransport::Sse => Transport::Sse,
+            },
+            url: url.clone(),
+            headers: arguments.headers.clone(),
+        },
+        (None, Some(command)) => Launch::Stdio {
+            command: command.clone(),
+            args: arguments.args.clone(),
+            env: arguments.env.clone(),
+            cwd: arguments.cwd.clone(),
+        },
+        (None, None) => return Err(Failure::NoLaunch),
+    };
+    Ok(Some(Descriptor { name, launch }))
+}
+
+fn target(target: ExportTarget) -> Target {
+    match target {
+        ExportTarget::AgentPlugins => Target::AgentPlugins,
+        ExportTarget::ClaudeCode => Target::ClaudeCode,
+        ExportTarget::Codex => Target::Codex,
+        ExportTarget::Copilot => Target::Copilot,
+        ExportTarget::All => Target::All,
+        ExportTarget::Skills => Target::Skills,
+    }
+}
+
+fn client(client: ExportClient) -> Client {
+    match client {
+        ExportClient::ClaudeCode => Client::ClaudeCode,
+        ExportClient::Codex => Client::Codex,
+        ExportClient::Copilot => Client::Copilot,
+    }
+}

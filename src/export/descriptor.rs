@@ -1,0 +1,174 @@
+//! A package that describes a server, made from the command line.
+
+use super::PlanError;
+use super::draft::Draft;
+use super::json::{Json, Text};
+use super::paths::relative;
+use crate::spec::{credential, url, version};
+
+/// A server to describe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Descriptor {
+    /// Its name in `mcpServers`.
+    pub name: String,
+    /// How it is reached.
+    pub launch: Launch,
+}
+
+/// How a described server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Launch {
+    /// Over HTTP.
+    Remote {
+        /// Which transport.
+        transport: Transport,
+        /// Endpoint.
+        url: String,
+        /// Fixed headers.
+        headers: Vec<(String, String)>,
+    },
+    /// As a subprocess.
+    Stdio {
+        /// Bare name, or `./` path into the package.
+        command: String,
+        /// Arguments.
+        args: Vec<String>,
+        /// Environment.
+        env: Vec<(String, String)>,
+        /// Working directory.
+        cwd: Option<String>,
+    },
+}
+
+/// The transports over HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Transport {
+    /// MCP Streamable HTTP.
+    #[default]
+    StreamableHttp,
+    /// The deprecated HTTP+SSE transport.
+    Sse,
+}
+
+impl Transport {
+    /// The value of `type`.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::StreamableHttp => "streamable-http",
+            Self::Sse => "sse",
+        }
+    }
+}
+
+/// Adds the server to the `mcp.json` of the package.
+pub(super) fn add(draft: &mut Draft, server: &Descriptor) -> Result<(), PlanError> {
+    refuse_secrets(server)?;
+    let mut servers = match draft.bytes("mcp.json") {
+        None => Vec::new(),
+        Some(bytes) => {
+            let text = Text::read("mcp.json", bytes).map_err(|error| PlanError::Manifest {
+                path: "mcp.json".to_owned(),
+                message: error.message,
+            })?;
+            let document = Json::of(&text.document.root);
+            let servers = document.get("mcpServers").and_then(Json::as_object);
+            servers.unwrap_or_default().to_vec()
+        }
+    };
+    if servers.iter().any(|(name, _)| *name == server.name) {
+        return Err(PlanError::ServerExists(server.name.clone()));
+    }
+    servers.push((server.name.clone(), entry(draft, &server.launch)?));
+    let document = Json::object([
+        ("$schema", Json::string(version::current().mcp_schema)),
+        ("mcpServers", Json::Object(servers)),
+    ]);
+    draft.put_json("mcp.json", &document);
+    Ok(())
+}
+
+fn entry(draft: &mut Draft, launch: &Launch) -> Result<Json, PlanError> {
+    let pairs = |pairs: &[(String, String)]| {
+        Json::object(
+            pairs
+                .iter()
+                .map(|(key, value)| (key.clone(), Json::string(value))),
+        )
+    };
+    let mut entry = Vec::new();
+    match launch {
+        Launch::Remote {
+            transport,
+            url,
+            headers,
+        } => {
+            entry.push(("type", Json::string(transport.id())));
+            entry.push(("url", Json::string(url)));
+            if !headers.is_empty() {
+                entry.push(("headers", pairs(headers)));
+            }
+        }
+        Launch::Stdio {
+            command,
+            args,
+            env,
+            cwd,
+        } => {
+            if command.starts_with("./") {
+                let path = relative(command).unwrap_or_default();
+                let file = draft.tree.files.get_mut(&path);
+                file.ok_or_else(|| PlanError::NoCommand(command.clone()))?
+                    .executable = true;
+            }
+            entry.push(("type", Json::string("stdio")));
+            entry.push(("command", Json::string(command)));
+            if !args.is_empty() {
+                entry.push(("args", Json::strings(args.clone())));
+            }
+            if !env.is_empty() {
+                entry.push(("env", pairs(env)));
+            }
+            if let Some(cwd) = cwd {
+                entry.push(("cwd", Json::string(cwd)));
+            }
+        }
+    }
+    Ok(Json::object(entry))
+}
+
+/// A descriptor is published; no secret may be in it, and none is shown.
+fn refuse_secrets(server: &Descriptor) -> Result<(), PlanError> {
+    let is_secret = |name: &str, value: &str| {
+        (credential::is_secret_name(name) && credential::is_filled(value))
+            || credential::has_secret_shape(value)
+    };
+    let found = match &server.launch {
+        Launch::Remote { url, headers, .. } => headers
+            .iter()
+            .find(|(name, value)| is_secret(name, value))
+            .map(|(name, _)| format!("the header {name:?}"))
+            .or_else(|| {
+                url::query_pairs(url)
+                    .find(|(name, value)| is_secret(name, value))
+                    .map(|(name, _)| format!("{name:?} in the address"))
+            })
+            .or_else(|| credential::has_secret_shape(url).then(|| "the address".to_owned())),
+        Launch::Stdio { args, env, .. } => env
+            .iter()
+            .find(|(name, value)| is_secret(name, value))
+            .map(|(name, _)| format!("the variable {name:?}"))
+            .or_else(|| {
+                let mut before: Option<&str> = None;
+                args.iter().enumerate().find_map(|(index, argument)| {
+                    let (name, value) =
+                        credential::option_value(argument, before).unwrap_or(("", argument));
+                    before = Some(argument);
+                    is_secret(name, value).then(|| format!("argument {}", index + 1))
+                })
+            }),
+    };
+    match found {
+        Some(what) => Err(PlanError::Secret(what)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,315 @@
+//! Servers that are started as subprocesses.
+
+use super::super::super::client::Client;
+use super::super::super::json::Json;
+use super::super::super::loss::LossKind;
+use super::super::values;
+use super::{Dropped, Server};
+use crate::document::{Node, Object};
+use crate::spec::codes::mcp as codes;
+use crate::spec::credential;
+
+impl Server<'_, '_> {
+    pub(super) fn stdio(
+        &mut self,
+        fields: &Object,
+        entry: &mut Vec<(String, Json)>,
+    ) -> Result<(), Dropped> {
+        let Some((node, command)) = self.string(fields, "command")? else {
+            return Err(self.malformed("it has no command"));
+        };
+        let command = self.command(node, &command)?;
+        entry.push(("command".to_owned(), Json::String(command)));
+        if let Some(args) = self.args(fields)?
+            && !args.is_empty()
+        {
+            entry.push(("args".to_owned(), Json::Array(args)));
+        }
+        let env = self.env(fields)?;
+        if !env.is_empty() {
+            entry.push(("env".to_owned(), Json::Object(env)));
+        }
+        if let Some(cwd) = self.cwd(fields)? {
+            entry.push(("cwd".to_owned(), Json::String(cwd)));
+        }
+        Ok(())
+    }
+
+    /// The bare name or the `./` path that starts the server.
+    fn command(&mut self, node: &Node, written: &str) -> Result<String, Dropped> {
+        if values::is_secret(None, written) {
+            self.withheld = true;
+            let why = "the command holds what looks like a secret";
+            return Err(self.lose(
+                LossKind::ServerCredential,
+                &["command"],
+                node,
+                "",
+                why,
+                None,
+            ));
+        }
+        let value = match values::portable(written) {
+            Ok(value) => {
+                self.told_defaults(&["command"], node, "command", &value.defaults);
+                value.text
+            }
+            Err(obstacle) => {
+                let why = format!("the command cannot be started: {}", obstacle.why());
+                return Err(self.lose(
+                    LossKind::ServerPlaceholder,
+                    &["command"],
+                    node,
+                    "",
+                    why,
+                    None,
+                ));
+            }
+        };
+        let refused = |server: &mut Self, why: String| {
+            let help =
+                "name an executable on the PATH, or ship it in the package and name it from there";
+            Err(server.lose(
+                LossKind::ServerCommand,
+                &["command"],
+                node,
+                "",
+                why,
+                Some(help),
+            ))
+        };
+        if let Some(inside) = value
+            .strip_prefix("${PLUGIN_ROOT}/")
+            .or_else(|| value.strip_prefix("./"))
+        {
+            if !is_inside(inside) {
+                return refused(
+                    self,
+                    format!("the command {written:?} names no file of the package"),
+                );
+            }
+            if value.starts_with("./") && !self.draft.has(inside) {
+                let why = format!("the command {written:?} is no file of the package");
+                return refused(self, why);
+            }
+            self.make_executable(inside);
+            return Ok(format!("./{inside}"));
+        }
+        if value.contains(['/', '\\', '$']) || value.is_empty() || value.contains("..") {
+            return refused(
+                self,
+                format!("the command {written:?} is neither a bare name nor a file of the package"),
+            );
+        }
+        if value.contains(char::is_whitespace) {
+            return refused(
+                self,
+                format!("the command {written:?} is a command line, not one executable"),
+            );
+        }
+        Ok(value)
+    }
+
+    /// Gives a program of the package the bit that starts it, where its first
+    /// bytes show that it is one.
+    fn make_executable(&mut self, path: &str) {
+        const MAGIC: &[&[u8]] = &[b"#!", b"\x7FELF", b"\xCF\xFA\xED\xFE", b"\xCA\xFE\xBA\xBE"];
+        if let Some(file) = self.draft.tree.files.get_mut(path)
+            && !file.executable
+            && MAGIC.iter().any(|magic| file.bytes.starts_with(magic))
+        {
+            file.executable = true;
+            self.draft.note(format!(
+                "{path}: marked as executable, since a server runs it"
+            ));
+        }
+    }
+
+    fn args(&mut self, fields: &Object) -> Result<Option<Vec<Json>>, Dropped> {
+        let Some(member) = fields.get("args") else {
+            return Ok(None);
+        };
+        let Some(items) = member.value.as_array() else {
+            let why = format!("args is {}, not an array", member.value.type_name());
+            return Err(self.lose(
+                LossKind::ServerMalformed,
+                &["args"],
+                &member.value,
+                "",
+                why,
+                None,
+            ));
+        };
+        let mut args = Vec::with_capacity(items.len());
+        let mut before: Option<String> = None;
+        for (index, item) in items.iter().enumerate() {
+            let index = index.to_string();
+            let place = ["args", index.as_str()];
+            let Some(written) = item.as_text().and_then(|text| text.as_str()) else {
+                let why = format!("an argument is {}, not a string", item.type_name());
+                return Err(self.lose(LossKind::ServerMalformed, &place, item, "", why, None));
+            };
+            let option = credential::option_value(written, before.as_deref());
+            let secret = match option {
+                Some((name, value)) => values::is_secret(Some(name), value),
+                None => values::is_secret(None, written),
+            };
+            if secret {
+                self.withheld = true;
+                let why = format!("argument {index} holds what looks like a secret");
+                let help =
+                    "let the server read it from its environment, and leave it out of the package";
+                return Err(self.lose(
+                    LossKind::ServerCredential,
+                    &place,
+                    item,
+                    "",
+                    why,
+                    Some(help),
+                ));
+            }
+            let value = match values::portable(written) {
+                Ok(value) => value,
+                Err(obstacle) => {
+                    let why = format!(
+                        "argument {index} cannot be left out alone: {}",
+                        obstacle.why()
+                    );
+                    return Err(self.lose(
+                        LossKind::ServerPlaceholder,
+                        &place,
+                        item,
+                        "",
+                        why,
+                        None,
+                    ));
+                }
+            };
+            self.told_defaults(&place, item, &format!("argument {index}"), &value.defaults);
+            before = Some(written.to_owned());
+            let text = self.argument(&place, item, value.text);
+            args.push(Json::String(text));
+        }
+        Ok(Some(args))
+    }
+
+    /// An argument that is a relative path names a file of the package, if there
+    /// is one; otherwise it meant something in the project.
+    fn argument(&mut self, place: &[&str], node: &Node, text: String) -> String {
+        let (option, path) = match text.split_once('=') {
+            Some((option, path)) if option.starts_with('-') => (format!("{option}="), path),
+            _ => (String::new(), text.as_str()),
+        };
+        let inside = path.strip_prefix("./").filter(|inside| is_inside(inside));
+        if let Some(inside) = inside.filter(|inside| {
+            let inside = inside.trim_end_matches('/');
+            self.draft.has(inside) || self.draft.tree.has_directory(inside)
+        }) {
+            return format!("{option}${{PLUGIN_ROOT}}/{inside}");
+        }
+        if matches!(path, "." | "..") || path.starts_with("./") || path.starts_with("../") {
+            self.draft.announce("mcp.json", &codes::ARGUMENT_RELATIVE);
+            let why = format!(
+                "the argument {text:?} depends on the directory the server starts in, which is the package and no longer the project"
+            );
+            self.lose(
+                LossKind::WorkingDirectory,
+                place,
+                node,
+                &format!("argument {text:?}"),
+                why,
+                None,
+            );
+        }
+        text
+    }
+
+    fn env(&mut self, fields: &Object) -> Result<Vec<(String, Json)>, Dropped> {
+        let mut env = Vec::new();
+        if let Some(member) = fields.get("env") {
+            let Some(object) = member.value.as_object() else {
+                let why = format!("env is {}, not an object", member.value.type_name());
+                return Err(self.lose(
+                    LossKind::ServerMalformed,
+                    &["env"],
+                    &member.value,
+                    "",
+                    why,
+                    None,
+                ));
+            };
+            for variable in object.effective() {
+                let name = variable.key.display().into_owned();
+                let place = ["env", name.as_str()];
+                let node = &variable.value;
+                let what = format!("variable {name}");
+                let Some(written) = node.as_text().and_then(|text| text.as_str()) else {
+                    let why = format!("{what} is {}, not a string", node.type_name());
+                    return Err(self.lose(LossKind::ServerMalformed, &place, node, "", why, None));
+                };
+                if let Some(value) =
+                    self.named_value(&place, node, &what, written, "environment")?
+                {
+                    env.push((name, Json::String(value)));
+                }
+            }
+        }
+        // Codex: names of variables that it passes on.
+        if let Some(member) = fields.get("env_vars") {
+            for item in member.value.as_array().unwrap_or_default() {
+                let name = item
+                    .as_text()
+                    .map(|text| text.display().into_owned())
+                    .unwrap_or_default();
+                let why = "the portable format passes no variable of the user on by name";
+                self.lose(
+                    LossKind::EnvironmentValue,
+                    &["env_vars"],
+                    item,
+                    &format!("variable {name}"),
+                    why,
+                    Some("whoever runs the server sets it in its environment"),
+                );
+            }
+        }
+        Ok(env)
+    }
+
+    fn cwd(&mut self, fields: &Object) -> Result<Option<String>, Dropped> {
+        let Some((node, written)) = self.string(fields, "cwd")? else {
+            if self.client != Client::Copilot {
+                self.draft.note(format!(
+                    "stdio servers start in the package's directory, not in the project as with {}",
+                    self.client.label()
+                ));
+            }
+            return Ok(None);
+        };
+        let value = values::portable(&written).map(|value| value.text);
+        let value = value.unwrap_or_default();
+        let value = value.trim_end_matches('/');
+        if matches!(value, "${PLUGIN_ROOT}") || (value == "." && self.client != Client::Copilot) {
+            return Ok(None);
+        }
+        let relative = ["${PLUGIN_ROOT}/", "${PLUGIN_DATA}/", "./"]
+            .iter()
+            .find_map(|prefix| value.strip_prefix(prefix));
+        if value == "${PLUGIN_DATA}" || relative.is_some_and(is_inside) {
+            return Ok(Some(value.to_owned()));
+        }
+        if is_inside(value) && !value.contains('$') && value != "." {
+            return Ok(Some(format!("./{value}")));
+        }
+        let why = format!("the directory {written:?} is none below the package or its data");
+        self.lose(LossKind::WorkingDirectory, &["cwd"], node, "cwd", why, None);
+        Ok(None)
+    }
+}
+
+/// A path that stays where it starts.
+fn is_inside(path: &str) -> bool {
+    !path.is_empty()
+        && path.split('/').all(|part| part != "..")
+        && !path.starts_with('/')
+        && !path.contains('\\')
+}

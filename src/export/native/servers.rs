@@ -1,0 +1,206 @@
+//! Where the servers of a native plugin are defined, and the `mcp.json` made of them.
+
+use super::super::client::{Client, SERVERS};
+use super::super::draft::Draft;
+use super::super::json::{Json, Text};
+use super::super::loss::{Loss, LossKind};
+use super::super::paths::relative;
+use super::metadata::place;
+use super::server::Server;
+use crate::document::{Node, Object, Pointer, Value};
+use crate::spec::version;
+
+/// The name and entry of each server that `mcp.json` gets.
+pub(super) type Servers = Vec<(String, Json)>;
+
+/// `mcp.json` with these servers.
+pub(super) fn document(servers: Servers) -> Json {
+    Json::object([
+        ("$schema", Json::string(version::current().mcp_schema)),
+        ("mcpServers", Json::Object(servers)),
+    ])
+}
+
+/// Translates every server of the plugin. The definitions for its own client
+/// lose what looks like a secret, and nothing else.
+pub(super) fn convert(
+    draft: &mut Draft,
+    client: Client,
+    text: &Text<'_>,
+    fields: &Object,
+    manifest: &mut Json,
+) -> Servers {
+    let mut servers = Servers::new();
+    let default = client
+        .parts()
+        .iter()
+        .find(|part| part.field == SERVERS)
+        .map_or("", |part| part.default);
+    let Some(member) = fields.get(SERVERS) else {
+        if draft.has(default) {
+            file(draft, client, default, &mut servers);
+        }
+        return servers;
+    };
+    let (nodes, is_list) = match member.value.value() {
+        Value::Array(items) => (items.as_slice(), true),
+        _ => (std::slice::from_ref(&member.value), false),
+    };
+    let mut cleaned = Vec::new();
+    for node in nodes {
+        match node.value() {
+            Value::String(written) => {
+                let path = written.as_str().and_then(relative).unwrap_or_default();
+                if path.ends_with(".mcpb") || path.ends_with(".dxt") {
+                    lost(draft, text, node, &path, "it is a bundle for one client");
+                } else if draft.has(&path) {
+                    file(draft, client, &path, &mut servers);
+                } else {
+                    lost(
+                        draft,
+                        text,
+                        node,
+                        &path,
+                        "there is no such file in the plugin",
+                    );
+                }
+                cleaned.push(Json::of(node));
+            }
+            Value::Object(object) => {
+                let pointer = Pointer::root().key(SERVERS);
+                let object = object.clone();
+                cleaned.push(Json::Object(all(
+                    draft,
+                    client,
+                    text,
+                    &pointer,
+                    &object,
+                    &mut servers,
+                )));
+            }
+            _ => {
+                let why = format!("it is {}", node.type_name());
+                draft.lose(place(
+                    Loss::new(
+                        LossKind::ServersUnreadable,
+                        text.path,
+                        "field \"mcpServers\"",
+                        why,
+                    ),
+                    text,
+                    member,
+                ));
+                cleaned.push(Json::of(node));
+            }
+        }
+    }
+    let value = match (is_list, cleaned.len()) {
+        (false, 1) => cleaned.pop().unwrap_or(Json::Null),
+        _ => Json::Array(cleaned),
+    };
+    manifest.set(SERVERS, value);
+    servers
+}
+
+fn lost(draft: &mut Draft, text: &Text<'_>, node: &Node, path: &str, why: &str) {
+    draft.lose(
+        Loss::new(
+            LossKind::ServersUnreadable,
+            text.path,
+            format!("servers in {path}"),
+            why,
+        )
+        .at(Pointer::root().key(SERVERS), text.line(node)),
+    );
+}
+
+/// A file of servers: below `mcpServers`, or at its top, as clients allow both.
+fn file(draft: &mut Draft, client: Client, path: &str, servers: &mut Servers) {
+    let bytes = draft.bytes(path).unwrap_or_default().to_vec();
+    let unreadable = |why: String, line: usize| {
+        Loss::new(
+            LossKind::ServersUnreadable,
+            path,
+            format!("servers in {path}"),
+            why,
+        )
+        .on_line(line)
+    };
+    let text = match Text::read(path, &bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let line = crate::diagnostic::LineIndex::new(&bytes)
+                .locate(error.span)
+                .line;
+            draft.lose(unreadable(error.message, line));
+            return;
+        }
+    };
+    let root = &text.document.root;
+    let Some(top) = root.as_object() else {
+        draft.lose(unreadable(
+            format!("it is {}, not an object", root.type_name()),
+            1,
+        ));
+        return;
+    };
+    // Codex has a second spelling, that of its configuration.
+    let key = [SERVERS, "mcp_servers"]
+        .into_iter()
+        .find(|key| top.get(key).is_some());
+    let (object, pointer) = match key.and_then(|key| Some((key, top.get(key)?))) {
+        Some((key, member)) => (member.value.as_object(), Pointer::root().key(key)),
+        None => (Some(top), Pointer::root()),
+    };
+    let Some(object) = object else {
+        draft.lose(unreadable(format!("its {SERVERS} is no object"), 1));
+        return;
+    };
+    let before = Json::of(root);
+    let cleaned = Json::Object(all(draft, client, &text, &pointer, object, servers));
+    let after = match key {
+        Some(key) => {
+            let mut after = before.clone();
+            after.set(key, cleaned);
+            after
+        }
+        None => cleaned,
+    };
+    if after != before {
+        draft.put_json(path, &after);
+    }
+}
+
+/// Translates the members of `object`; gives those that the native client keeps.
+fn all(
+    draft: &mut Draft,
+    client: Client,
+    text: &Text<'_>,
+    pointer: &Pointer,
+    object: &Object,
+    servers: &mut Servers,
+) -> Vec<(String, Json)> {
+    let mut native = Vec::new();
+    for member in object.effective() {
+        let name = member.key.display().into_owned();
+        if name == "$schema" {
+            native.push((name, Json::of(&member.value)));
+            continue;
+        }
+        let translated = Server::translate(draft, client, text, pointer, member);
+        if let Some(entry) = translated.portable {
+            if servers.iter().any(|(known, _)| *known == name) {
+                draft.note(format!(
+                    "{}: server {name:?} was defined before, and the first counts",
+                    text.path
+                ));
+            } else {
+                servers.push((name.clone(), entry));
+            }
+        }
+        if let Some(definition) = translated.native {
+            native.push((name, definition));
+        }
+    }
+    native
+}

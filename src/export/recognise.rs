@@ -1,0 +1,170 @@
+//! What a source is.
+
+use super::PlanError;
+use super::client::Client;
+use super::json::{Json, Text};
+use super::paths::relative;
+use super::skill::SKILL_FILE;
+use super::skills;
+use super::tree::Tree;
+use crate::spec::foreign;
+
+/// The portable manifest.
+pub(super) const MANIFEST: &str = "plugin.json";
+
+/// Files that list plugins.
+const MARKETPLACES: &[&str] = &[
+    ".claude-plugin/marketplace.json",
+    ".agents/plugins/marketplace.json",
+    ".github/plugin/marketplace.json",
+];
+
+/// What a source is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// A package.
+    Package,
+    /// A plugin in a client's format, with its manifest.
+    Native(Client, &'static str),
+    /// `skills/<name>/SKILL.md` and whatever else.
+    SkillsInside,
+    /// `<name>/SKILL.md`.
+    Skills,
+    /// `SKILL.md`.
+    Skill,
+    /// Nothing of that.
+    Other,
+}
+
+/// A plugin of a marketplace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// Its directory, relative to the source, if it is there.
+    pub path: Option<String>,
+}
+
+/// Tells what the source is. A package's manifest comes first, then those of
+/// the clients in the order of [`Client::ALL`], then skills.
+pub(super) fn recognise(tree: &Tree, from: Option<Client>) -> Result<Shape, PlanError> {
+    let others = Client::ALL.iter().flat_map(|client| client.manifests());
+    let others = others
+        .into_iter()
+        .any(|path| tree.files.contains_key(*path));
+    let is_package = tree
+        .files
+        .get(MANIFEST)
+        .is_some_and(|file| is_portable(&file.bytes, others));
+    let native = |client: Client| {
+        client
+            .manifests()
+            .iter()
+            .find(|path| tree.files.contains_key(**path))
+            .copied()
+    };
+    let legacy = tree.files.contains_key(MANIFEST) && !is_package;
+    if let Some(client) = from {
+        return match native(client) {
+            Some(path) => Ok(Shape::Native(client, path)),
+            None if client == Client::Copilot && legacy => Ok(Shape::Native(client, MANIFEST)),
+            None => Err(PlanError::NoManifest(client)),
+        };
+    }
+    if is_package {
+        return Ok(Shape::Package);
+    }
+    if let Some((client, path)) = Client::ALL
+        .into_iter()
+        .find_map(|client| Some((client, native(client)?)))
+    {
+        return Ok(Shape::Native(client, path));
+    }
+    if legacy {
+        // Copilot reads one at the root, too.
+        return Ok(Shape::Native(Client::Copilot, MANIFEST));
+    }
+    if let Some((path, plugins)) = marketplace(tree) {
+        return Err(PlanError::Marketplace {
+            path: path.to_owned(),
+            plugins,
+        });
+    }
+    let has_skills = |directory: &str| {
+        tree.below(directory).any(|(inner, _)| {
+            inner
+                .strip_suffix(SKILL_FILE)
+                .and_then(|inner| inner.strip_suffix('/'))
+                .is_some_and(|directory| !directory.contains('/') && !directory.starts_with('.'))
+        })
+    };
+    Ok(if has_skills(skills::DIRECTORY) {
+        Shape::SkillsInside
+    } else if tree.files.contains_key(SKILL_FILE) {
+        Shape::Skill
+    } else if has_skills("") {
+        Shape::Skills
+    } else {
+        Shape::Other
+    })
+}
+
+/// Whether a `plugin.json` is one of the specification, be it a broken one.
+/// Beside manifests of clients, one that does not say so is no such manifest.
+fn is_portable(bytes: &[u8], has_others: bool) -> bool {
+    let Ok(text) = Text::read(MANIFEST, bytes) else {
+        return true;
+    };
+    let manifest = Json::of(&text.document.root);
+    let Some(fields) = manifest.as_object() else {
+        return true;
+    };
+    match manifest.get("$schema").and_then(Json::as_str) {
+        Some(schema) => foreign::schema_host(schema).is_none(),
+        None if has_others => false,
+        None => {
+            let fields: Vec<&str> = fields.iter().map(|(key, _)| key.as_str()).collect();
+            foreign::recognise(&fields).is_none()
+        }
+    }
+}
+
+fn marketplace(tree: &Tree) -> Option<(&'static str, Vec<Listed>)> {
+    MARKETPLACES.iter().find_map(|path| {
+        let text = Text::read(path, &tree.files.get(*path)?.bytes).ok()?;
+        let Json::Array(entries) = Json::of(&text.document.root).get("plugins")?.clone() else {
+            return None;
+        };
+        let plugins = entries.iter().filter_map(|entry| {
+            let source = entry.get("source").and_then(|source| {
+                source
+                    .as_str()
+                    .or_else(|| source.get("path").and_then(Json::as_str))
+            });
+            let path = source.and_then(relative).map(|path| match path.as_str() {
+                "" => ".".to_owned(),
+                _ => path,
+            });
+            Some(Listed {
+                name: entry.get("name")?.as_str()?.to_owned(),
+                path: path.filter(|path| path == "." || tree.has_directory(path)),
+            })
+        });
+        Some((*path, plugins.collect()))
+    })
+}
+
+/// What a source that is nothing else holds, for the message.
+pub(super) fn hint(tree: &Tree) -> Option<String> {
+    let skill = tree
+        .files
+        .keys()
+        .find(|path| path.ends_with(&format!("/{SKILL_FILE}")))?;
+    let directory = skill
+        .rsplit_once('/')
+        .and_then(|(skill, _)| skill.rsplit_once('/'));
+    let (directory, _) = directory?;
+    Some(format!(
+        "there are skills in {directory}: name that directory"
+    ))
+}

@@ -1,0 +1,532 @@
+//! Plugins of clients → packages.
+
+use apkit::export::{Client, Target};
+use serde_json::{Value, json};
+
+use crate::export_support::{SKILL, input, json, losses, paths, planned, refused, text};
+
+const MANIFEST: &str = ".claude-plugin/plugin.json";
+
+/// `mcp.json` of a Claude Code plugin with these servers, and the losses.
+fn servers(definitions: &str, files: &[(&str, &str)]) -> (Value, Vec<(&'static str, String)>) {
+    let config = format!("{{\"mcpServers\": {definitions}}}");
+    let mut all = vec![
+        (MANIFEST, r#"{"name": "pack"}"#),
+        (".mcp.json", config.as_str()),
+        ("skills/tides/SKILL.md", SKILL),
+    ];
+    all.extend(files);
+    let plan = planned(input(&all));
+    let found = losses(&plan);
+    let found = found
+        .into_iter()
+        .map(|(kind, what)| (kind, what.to_owned()))
+        .collect();
+    let has_servers = paths(&plan).contains(&"mcp.json");
+    let mcp = if has_servers {
+        json(&plan, "mcp.json")["mcpServers"].clone()
+    } else {
+        json!({})
+    };
+    (mcp, found)
+}
+
+#[test]
+fn a_claude_code_plugin_becomes_a_package_and_stays_a_plugin() {
+    let plan = planned(input(&[
+        (
+            MANIFEST,
+            r#"{
+  "name": "tide-table",
+  "version": "1.2.0",
+  "description": "Tides.",
+  "author": {"name": "A", "email": "a@b.example"},
+  "homepage": "https://a.example",
+  "repository": {"type": "git", "url": "https://git.example/a.git"},
+  "license": "MIT",
+  "keywords": ["tides"],
+  "hooks": "./hooks/hooks.json"
+}"#,
+        ),
+        ("skills/tides/SKILL.md", SKILL),
+        ("skills/tides/scripts/a.sh", "#!/bin/sh\n"),
+        ("commands/a.md", "Do a.\n"),
+        ("commands/deep/b.md", "Do b.\n"),
+        ("agents/c.md", "---\nname: c\ndescription: C.\n---\n"),
+        (
+            "hooks/hooks.json",
+            r#"{"$schema": "x", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/hooks/stop.sh"}]}]}}"#,
+        ),
+        ("hooks/stop.sh", "#!/bin/sh\n"),
+        (
+            ".mcp.json",
+            r#"{"almanac": {"type": "http", "url": "https://tides.example/mcp"}}"#,
+        ),
+        ("README.md", "Tides.\n"),
+    ]));
+    assert_eq!(
+        paths(&plan),
+        [
+            ".claude-plugin/plugin.json",
+            "README.md",
+            "com.anthropic.claude-code/agents/c.md",
+            "com.anthropic.claude-code/commands/a.md",
+            "com.anthropic.claude-code/commands/deep/b.md",
+            "com.anthropic.claude-code/hooks/hooks.json",
+            "com.anthropic.claude-code/mcp.json",
+            "hooks/stop.sh",
+            "mcp.json",
+            "plugin.json",
+            "skills/tides/SKILL.md",
+            "skills/tides/scripts/a.sh",
+        ]
+    );
+    assert_eq!(
+        json(&plan, "plugin.json"),
+        json!({
+            "$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json",
+            "name": "tide-table",
+            "version": "1.2.0",
+            "description": "Tides.",
+            "author": {"name": "A", "email": "a@b.example"},
+            "homepage": "https://a.example",
+            "repository": "https://git.example/a.git",
+            "license": "MIT",
+            "keywords": ["tides"],
+            "extensions": {"com.anthropic.claude-code": {
+                "manifest": "./.claude-plugin/plugin.json",
+                "commands": "./com.anthropic.claude-code/commands",
+                "agents": "./com.anthropic.claude-code/agents/c.md",
+                "hooks": "./com.anthropic.claude-code/hooks/hooks.json",
+                "mcpServers": "./com.anthropic.claude-code/mcp.json",
+            }},
+        })
+    );
+    let native = json(&plan, MANIFEST);
+    for field in ["commands", "agents", "hooks", "mcpServers"] {
+        assert_eq!(
+            native[field],
+            json(&plan, "plugin.json")["extensions"]["com.anthropic.claude-code"][field]
+        );
+    }
+    assert_eq!(
+        json(&plan, "mcp.json")["mcpServers"],
+        json!({"almanac": {"type": "streamable-http", "url": "https://tides.example/mcp"}})
+    );
+    // As its author wrote it, but for the key that may cost the whole file.
+    assert_eq!(
+        json(&plan, "com.anthropic.claude-code/mcp.json")["almanac"]["type"],
+        "http"
+    );
+    let hooks = json(&plan, "com.anthropic.claude-code/hooks/hooks.json");
+    assert_eq!(
+        hooks.as_object().unwrap().keys().collect::<Vec<_>>(),
+        ["hooks"]
+    );
+    assert_eq!(
+        losses(&plan),
+        [
+            ("client-component", "agents"),
+            ("hooks-key", "key \"$schema\""),
+            ("client-component", "commands"),
+            ("client-component", "hooks"),
+        ]
+    );
+}
+
+#[test]
+fn stdio_servers_are_translated() {
+    let (mcp, lost) = servers(
+        r#"{
+            "own": {"command": "${CLAUDE_PLUGIN_ROOT}/bin/srv",
+                    "args": ["--data", "${CLAUDE_PLUGIN_DATA}/x", "./bin/srv", "${PORT:-80}"],
+                    "env": {"ROOT": "${CLAUDE_PLUGIN_ROOT}", "MODE": "fast"},
+                    "cwd": "${CLAUDE_PLUGIN_ROOT}/work"},
+            "npx": {"type": "stdio", "command": "npx", "args": ["-y", "tides@1"], "cwd": "."}
+        }"#,
+        &[("bin/srv", "#!/bin/sh\n"), ("work/x", "")],
+    );
+    assert_eq!(
+        mcp,
+        json!({
+            "own": {"type": "stdio", "command": "./bin/srv",
+                    "args": ["--data", "${PLUGIN_DATA}/x", "${PLUGIN_ROOT}/bin/srv", "80"],
+                    "env": {"ROOT": "${PLUGIN_ROOT}", "MODE": "fast"},
+                    "cwd": "${PLUGIN_ROOT}/work"},
+            "npx": {"type": "stdio", "command": "npx", "args": ["-y", "tides@1"]},
+        })
+    );
+    assert_eq!(
+        lost,
+        [(
+            "environment-default",
+            "server \"own\": argument 3".to_owned()
+        )]
+    );
+}
+
+#[test]
+fn remote_servers_are_translated() {
+    let (mcp, lost) = servers(
+        r#"{
+            "a": {"type": "http", "url": "https://a.example/mcp", "headers": {"X-Team": "sea"}},
+            "b": {"url": "https://b.example/mcp"},
+            "c": {"type": "sse", "url": "https://c.example/sse"}
+        }"#,
+        &[],
+    );
+    assert_eq!(
+        mcp,
+        json!({
+            "a": {"type": "streamable-http", "url": "https://a.example/mcp", "headers": {"X-Team": "sea"}},
+            "b": {"type": "streamable-http", "url": "https://b.example/mcp"},
+            "c": {"type": "sse", "url": "https://c.example/sse"},
+        })
+    );
+    assert_eq!(lost, []);
+}
+
+#[test]
+fn secrets_are_written_nowhere() {
+    let secret = "zz-0123456789abcdef0123";
+    let token = "ghp_0123456789012345678901234567890123AB";
+    let config = format!(
+        r#"{{"mcpServers": {{
+            "a": {{"command": "srv", "env": {{"API_KEY": "{secret}", "MODE": "x"}}}},
+            "b": {{"type": "http", "url": "https://b.example", "headers": {{"Authorization": "Bearer {secret}"}}}},
+            "c": {{"command": "srv", "args": ["--token", "{secret}"]}},
+            "d": {{"type": "http", "url": "https://d.example?api_key={secret}"}},
+            "e": {{"type": "http", "url": "https://e.example", "oauth": {{"clientSecret": "{secret}"}}}},
+            "f": {{"type": "ws", "url": "https://f.example", "headers": {{"X-Api-Key": "{secret}"}}}},
+            "g": {{"command": "srv", "args": ["x={token}"]}},
+            "h": {{"command": "srv", "env": {{"TOKEN": "${{TOKEN:-{secret}}}"}}}}
+        }}}}"#
+    );
+    let inline = format!(
+        r#"{{"name": "pack", "mcpServers": ["./.mcp.json", {{"i": {{"command": "srv", "env": {{"SECRET": "{secret}"}}}}}}]}}"#
+    );
+    let plan = planned(input(&[(MANIFEST, &inline), (".mcp.json", &config)]));
+    for output in &plan.outputs {
+        let text = String::from_utf8_lossy(&output.bytes);
+        assert!(
+            !text.contains(secret) && !text.contains(token),
+            "{}: {text}",
+            output.path
+        );
+    }
+    for loss in &plan.losses {
+        let shown = format!("{loss:?}");
+        assert!(!shown.contains(secret) && !shown.contains(token), "{shown}");
+    }
+    let native = json(&plan, "com.anthropic.claude-code/mcp.json");
+    let names: Vec<_> = native["mcpServers"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["a", "b", "e", "f", "h"]);
+    assert_eq!(native["mcpServers"]["a"]["env"], json!({"MODE": "x"}));
+    let portable = json(&plan, "mcp.json");
+    let names: Vec<_> = portable["mcpServers"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["a", "b", "e", "h", "i"]);
+}
+
+#[test]
+fn no_placeholder_is_left_that_nobody_expands() {
+    let (mcp, lost) = servers(
+        r#"{
+            "a": {"command": "srv", "env": {"KEY": "${KEY}", "OPT": "${user_config.opt}", "ON": "1"}},
+            "b": {"type": "http", "url": "https://b.example", "headers": {"X-A": "${A}", "X-B": "${user_config.b}", "X-C": "c"}},
+            "c": {"type": "http", "url": "https://${HOST}/mcp"},
+            "d": {"command": "srv", "args": ["--key", "${user_config.k}"]},
+            "e": {"command": "${HOME}/bin/srv"},
+            "f": {"type": "http", "url": "https://f.example/{tenant}"},
+            "g": {"type": "http", "url": "https://g.example", "headers": {"X": "${CLAUDE_PLUGIN_ROOT}"}}
+        }"#,
+        &[],
+    );
+    assert_eq!(
+        mcp,
+        json!({
+            "a": {"type": "stdio", "command": "srv", "env": {"ON": "1"}},
+            "b": {"type": "streamable-http", "url": "https://b.example", "headers": {"X-C": "c"}},
+            "g": {"type": "streamable-http", "url": "https://g.example"},
+        })
+    );
+    let kinds: Vec<&str> = lost.iter().map(|(kind, _)| *kind).collect();
+    assert_eq!(
+        kinds,
+        [
+            "server-url-placeholder",
+            "server-placeholder",
+            "server-placeholder",
+            "server-url-placeholder",
+            "user-config-value",
+            "environment-value",
+            "user-config-value",
+            "environment-value",
+            "environment-value",
+        ]
+    );
+}
+
+#[test]
+fn codex_and_copilot_plugins_become_packages() {
+    let plan = planned(input(&[
+        (
+            ".codex-plugin/plugin.json",
+            r#"{"name": "pack", "version": "1.0.0", "skills": "./skills/", "mcpServers": "./.mcp.json", "hooks": "./hooks.json", "interface": {"displayName": "Pack"}}"#,
+        ),
+        ("skills/tides/SKILL.md", SKILL),
+        (
+            "hooks.json",
+            r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "\"${CLAUDE_PLUGIN_ROOT}/scripts/stop.sh\""}]}]}}"#,
+        ),
+        ("scripts/stop.sh", "#!/bin/sh\n"),
+        (
+            ".mcp.json",
+            r#"{"mcpServers": {"a": {"command": "python3", "args": ["./bin/a.py"], "cwd": ".", "startup_timeout_sec": 5,
+                 "env_vars": ["HOME_KEY"]},
+                "b": {"url": "https://b.example", "bearer_token_env_var": "B", "http_headers": {"X-A": "a"}}}}"#,
+        ),
+        ("bin/a.py", "print()\n"),
+    ]));
+    assert_eq!(
+        json(&plan, "mcp.json")["mcpServers"],
+        json!({
+            "a": {"type": "stdio", "command": "python3", "args": ["${PLUGIN_ROOT}/bin/a.py"]},
+            "b": {"type": "streamable-http", "url": "https://b.example", "headers": {"X-A": "a"}},
+        })
+    );
+    assert_eq!(
+        losses(&plan),
+        [
+            ("manifest-shadowed", "the manifest for Codex"),
+            ("manifest-field", "field \"interface\""),
+            (
+                "server-field",
+                "server \"a\": field \"startup_timeout_sec\""
+            ),
+            ("environment-value", "server \"a\": variable HOME_KEY"),
+            (
+                "server-authentication",
+                "server \"b\": field \"bearer_token_env_var\""
+            ),
+            ("client-component", "hooks"),
+        ]
+    );
+
+    let plan = planned(input(&[
+        (
+            ".github/plugin/plugin.json",
+            r#"{"name": "pack", "commands": ["./commands/"], "hooks": "./hooks.json"}"#,
+        ),
+        ("skills/tides/SKILL.md", SKILL),
+        ("commands/a.md", "Do a.\n"),
+        ("hooks.json", r#"{"version": 1, "hooks": {}}"#),
+        (
+            ".mcp.json",
+            r#"{"mcpServers": {"a": {"type": "local", "command": "srv", "tools": ["*"], "env": {"K": "$KEY"}, "cwd": "."}}}"#,
+        ),
+    ]));
+    // The only places that Copilot reads in a package.
+    assert!(paths(&plan).contains(&"com.github.copilot/hooks/hooks.json"));
+    assert!(paths(&plan).contains(&"com.github.copilot/commands/a.md"));
+    assert_eq!(
+        json(&plan, ".github/plugin/plugin.json")["hooks"],
+        "./com.github.copilot/hooks/hooks.json"
+    );
+    assert_eq!(
+        json(&plan, "mcp.json")["mcpServers"],
+        json!({"a": {"type": "stdio", "command": "srv"}})
+    );
+    let kinds: Vec<&str> = losses(&plan).into_iter().map(|(kind, _)| kind).collect();
+    assert!(
+        kinds.contains(&"environment-value") && kinds.contains(&"working-directory"),
+        "{kinds:?}"
+    );
+}
+
+#[test]
+fn the_source_is_told_by_its_manifests() {
+    let all = [
+        (MANIFEST, r#"{"name": "of-claude", "version": "1"}"#),
+        (
+            ".codex-plugin/plugin.json",
+            r#"{"name": "of-codex", "version": "1"}"#,
+        ),
+        (
+            ".github/plugin/plugin.json",
+            r#"{"name": "of-copilot", "version": "1"}"#,
+        ),
+        ("skills/tides/SKILL.md", SKILL),
+    ];
+    for (from, name) in [
+        (None, "of-claude"),
+        (Some(Client::Codex), "of-codex"),
+        (Some(Client::Copilot), "of-copilot"),
+    ] {
+        let mut input = input(&all);
+        input.from = from;
+        assert_eq!(planned(input).name, name);
+    }
+    // Copilot's older place is that of the portable manifest.
+    let plan = planned(input(&[
+        ("plugin.json", r#"{"name": "old", "agents": "./agents"}"#),
+        ("agents/a.md", "A.\n"),
+        ("skills/tides/SKILL.md", SKILL),
+    ]));
+    assert_eq!(plan.source, "copilot");
+    assert_eq!(
+        json(&plan, ".github/plugin/plugin.json")["agents"],
+        "./com.github.copilot/agents"
+    );
+    assert_eq!(json(&plan, "plugin.json")["name"], "old");
+
+    let mut missing = input(&[("skills/tides/SKILL.md", SKILL)]);
+    missing.from = Some(Client::Codex);
+    assert!(refused(missing).contains(".codex-plugin/plugin.json"));
+    let market = refused(input(&[
+        (
+            ".claude-plugin/marketplace.json",
+            r#"{"name": "m", "plugins": [{"name": "one", "source": "./plugins/one"}, {"name": "two", "source": {"source": "github", "repo": "x/y"}}]}"#,
+        ),
+        ("plugins/one/.claude-plugin/plugin.json", "{}"),
+    ]));
+    assert!(
+        market.contains("one in plugins/one, two (not in this directory)"),
+        "{market}"
+    );
+    let nothing = refused(input(&[("deep/down/a/SKILL.md", SKILL)]));
+    assert!(
+        nothing.contains("there are skills in deep/down"),
+        "{nothing}"
+    );
+    let unnamed = refused(input(&[(MANIFEST, "{}"), ("skills/tides/SKILL.md", SKILL)]));
+    assert!(unnamed.contains("--name"), "{unnamed}");
+    let misnamed = refused(input(&[(MANIFEST, r#"{"name": "My Plugin"}"#)]));
+    assert!(misnamed.contains("--name my-plugin would do"), "{misnamed}");
+    let broken = refused(input(&[(MANIFEST, "{")]));
+    assert!(broken.contains(MANIFEST), "{broken}");
+}
+
+#[test]
+fn skills_of_a_plugin_are_brought_together() {
+    let other = "---\nname: Ebb\ndescription: Tells the ebb. Use it for questions about it.\n---\n";
+    let mut input = input(&[
+        (
+            MANIFEST,
+            r#"{"name": "pack", "skills": ["./more/", "./one/flow"]}"#,
+        ),
+        ("skills/tides/SKILL.md", SKILL),
+        ("skills/group/deep/SKILL.md", SKILL),
+        ("more/Ebb/SKILL.md", other),
+        ("one/flow/SKILL.md", &SKILL.replace("tides", "flow")),
+        ("one/flow/x.txt", "x"),
+    ]);
+    let plan = planned(input.clone());
+    assert_eq!(
+        paths(&plan),
+        [
+            ".claude-plugin/plugin.json",
+            "plugin.json",
+            "skills/flow/SKILL.md",
+            "skills/flow/x.txt",
+            "skills/group/deep/SKILL.md",
+            "skills/tides/SKILL.md",
+        ]
+    );
+    // Found by their place now.
+    assert_eq!(json(&plan, MANIFEST), json!({"name": "pack"}));
+    assert_eq!(
+        losses(&plan),
+        [
+            ("skill-name", "skill more/Ebb"),
+            ("skill-misplaced", "skill skills/group")
+        ]
+    );
+    input.rename = true;
+    let plan = planned(input);
+    assert!(text(&plan, "skills/ebb/SKILL.md").contains("name: ebb\n"));
+    assert_eq!(
+        json(&plan, "plugin.json")["extensions"]["works.ever"],
+        json!({"skills": {"ebb": {"directory": "Ebb", "name": "Ebb"}}})
+    );
+}
+
+#[test]
+fn what_still_names_an_old_place_is_reported() {
+    let plan = planned(input(&[
+        (MANIFEST, r#"{"name": "pack"}"#),
+        ("skills/tides/SKILL.md", SKILL),
+        ("commands/a.md", "See [b](../docs/b.md).\n"),
+        ("docs/b.md", "Run ${CLAUDE_PLUGIN_ROOT}/commands/a.md\n"),
+    ]));
+    let moved: Vec<&str> = plan
+        .losses
+        .iter()
+        .filter(|loss| loss.kind.id() == "moved-reference")
+        .map(|loss| loss.path.as_str())
+        .collect();
+    assert_eq!(
+        moved,
+        ["com.anthropic.claude-code/commands/a.md", "docs/b.md"]
+    );
+}
+
+#[test]
+fn all_three_clients_load_one_directory() {
+    let mut input = input(&[
+        (
+            ".codex-plugin/plugin.json",
+            r#"{"name": "pack", "version": "1.0.0", "hooks": "./hooks/hooks.json"}"#,
+        ),
+        ("skills/tides/SKILL.md", SKILL),
+        (
+            "hooks/hooks.json",
+            r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "\"${CLAUDE_PLUGIN_ROOT}/hooks/stop.sh\""}]}]}}"#,
+        ),
+        ("hooks/stop.sh", "#!/bin/sh\n"),
+        (
+            ".mcp.json",
+            r#"{"mcpServers": {"a": {"command": "python3", "args": ["./a.py"], "cwd": "."}}}"#,
+        ),
+        ("a.py", ""),
+    ]);
+    input.target = Target::All;
+    input.marketplace = true;
+    let plan = planned(input);
+    let second = "pack/com.openai.codex/.codex-plugin/plugin.json";
+    assert_eq!(
+        json(&plan, second),
+        json!({"name": "pack-codex-hooks", "version": "1.0.0", "description": "The hooks of pack for Codex.", "hooks": "./hooks/hooks.json"})
+    );
+    // Codex installs the second plugin as a copy of its own.
+    assert!(paths(&plan).contains(&"pack/com.openai.codex/hooks/stop.sh"));
+    assert_eq!(
+        json(&plan, "pack/com.anthropic.claude-code/mcp.json")["mcpServers"]["a"],
+        json!({"command": "python3", "args": ["${CLAUDE_PLUGIN_ROOT}/a.py"],
+               "env": {"PLUGIN_ROOT": "${CLAUDE_PLUGIN_ROOT}", "PLUGIN_DATA": "${CLAUDE_PLUGIN_DATA}"}})
+    );
+    let codex = json(&plan, ".agents/plugins/marketplace.json");
+    let entries: Vec<_> = codex["plugins"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| {
+            (
+                entry["name"].as_str().unwrap(),
+                entry["source"]["path"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        entries,
+        [
+            ("pack", "./pack"),
+            ("pack-codex-hooks", "./pack/com.openai.codex")
+        ]
+    );
+    let claude = json(&plan, ".claude-plugin/marketplace.json");
+    assert_eq!(
+        claude["plugins"],
+        json!([{"name": "pack", "version": "1.0.0", "source": "./pack"}])
+    );
+    assert!(!losses(&plan).contains(&("client-component", "hooks")));
+}
