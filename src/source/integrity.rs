@@ -186,7 +186,7 @@ mod tests {
     // The digests of "abc" (FIPS 180).
     const SHA1: &str = "sha1-qZk+NkcGgWq6PiVxeFDCbJzQ2J0=";
     const SHA256: &str = "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=";
-    const SHA384: &str = "sha384-ywB1P0WjXou1oD1pmsZQByC0KtdoYXgB2wO2GrQ2wZNMqAfWn4LlQ+RNmAvTd3cn";
+    const SHA384: &str = "sha384-ywB1P0WjXou1oD1pmsZQBycsMqsO3tFjGotgWkP/W+2AhgcroefMI1i67KE0yCWn";
     const SHA512: &str = "sha512-3a81oZNherrMQXNJriBBMRLm+k6JqX6iCp7u5ktV05ohkpkqJ0/BqDa6PCOj/uu9RU1EI2Q86A4qmslPpUyknw==";
 
     fn parse(text: &str) -> Integrity {
