@@ -8,21 +8,27 @@
 //! | [`git`] | repositories over https, ssh, the git protocol and local paths |
 //! | [`npm`] | packages of an npm registry |
 //! | [`remote`] | archives behind an `https` address |
-//! | `directory` | a directory on this machine |
+//! | `local` | directories and archives on this machine |
+//! | [`builtin`] | packages that apkit brings along |
 
+pub mod builtin;
 mod download;
 pub mod git;
+mod grammar;
 mod integrity;
+mod local;
 pub mod npm;
 pub mod remote;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::archive::Staged;
+pub use grammar::{ArchiveFile, Kind, NoSource, Source};
+
+use crate::archive::{Limits, Links, Refusal, Stage, Staged};
 
 /// What of the process environment a fetch may know. The program fills it; the
 /// library itself reads no environment.
@@ -34,6 +40,8 @@ pub struct Environment {
     pub home: Option<PathBuf>,
     /// The directory that relative paths and project configuration start from.
     pub directory: PathBuf,
+    /// The running program, which builtin packages hold a copy of.
+    pub program: Option<PathBuf>,
 }
 
 impl Environment {
@@ -68,6 +76,11 @@ impl Stop {
     /// Asks everyone who holds a copy to stop.
     pub fn request(&self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// What is set, for a signal handler.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
     }
 
     /// Whether to stop.
@@ -125,4 +138,120 @@ pub struct Fetched {
     pub staged: Staged,
     /// Which content it is.
     pub resolved: Resolved,
+}
+
+/// Why a source gave no package. Messages read after "failed to fetch …: ".
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The source lies on this machine and cannot be read, or the staging
+    /// directory cannot be made.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// What was to be read or made.
+        path: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// What it holds is refused.
+    #[error("{0}")]
+    Refused(#[from] Refusal),
+    /// A repository.
+    #[error("{0}")]
+    Git(#[from] git::Error),
+    /// A package of a registry.
+    #[error("{0}")]
+    Npm(#[from] npm::Error),
+    /// An archive behind an address.
+    #[error("{0}")]
+    Remote(#[from] remote::Error),
+    /// It is not what was pinned.
+    #[error("its integrity is {found}, but {pinned} is pinned; it was replaced since")]
+    Integrity {
+        /// Of what is there.
+        found: String,
+        /// What was asked for.
+        pinned: String,
+    },
+    /// The user asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl Error {
+    /// Whether nothing is known about the source's content: it could not be read,
+    /// as opposed to what was read being refused or lacking.
+    pub fn is_unreachable(&self) -> bool {
+        match self {
+            Self::Io { .. } => true,
+            Self::Git(error) => matches!(
+                error,
+                git::Error::Connection(_)
+                    | git::Error::NoRepository { .. }
+                    | git::Error::Rewritten(_)
+                    | git::Error::Configuration { .. }
+                    | git::Error::Git(_)
+            ),
+            Self::Npm(error) => matches!(
+                error,
+                npm::Error::Config(_)
+                    | npm::Error::Proxy(_)
+                    | npm::Error::Denied { .. }
+                    | npm::Error::Net { .. }
+                    | npm::Error::PlainCredentials { .. }
+                    | npm::Error::Metadata { .. }
+            ),
+            Self::Remote(error) => matches!(
+                error,
+                remote::Error::Net(_) | remote::Error::Proxy(_) | remote::Error::Keep(_)
+            ),
+            Self::Refused(_) | Self::Integrity { .. } | Self::Interrupted => false,
+        }
+    }
+}
+
+/// Brings what `source` names into the directory `staging`, which is made or is
+/// empty. Nothing of it is executed.
+///
+/// # Errors
+///
+/// When the source cannot be reached, its content is refused, or it is not what
+/// `request` pins. What is in `staging` then is of no use.
+pub fn fetch(source: &Source, request: &Request<'_>, staging: &Path) -> Result<Fetched, Error> {
+    if request.stop.is_requested() {
+        return Err(Error::Interrupted);
+    }
+    // Archives are made for passing on; in a repository or directory, links to
+    // the surroundings are common and do no harm when left out.
+    let links = match source.kind() {
+        Kind::Directory | Kind::Git => Links::LeaveOut,
+        Kind::Npm | Kind::Archive | Kind::Builtin => Links::Refuse,
+    };
+    let stage = Stage::new(staging, Limits::default(), links).map_err(|error| Error::Io {
+        path: staging.to_owned(),
+        error,
+    })?;
+    match source {
+        Source::Directory(path) => local::directory(path, stage),
+        Source::ArchiveFile(file) => local::archive(file, request, stage),
+        Source::Git(git) => Ok(git::fetch(git, request, stage)?),
+        Source::Npm(npm) => Ok(npm::fetch(npm, request, stage)?),
+        Source::RemoteArchive(remote) => Ok(remote::fetch(remote, request, stage)?),
+        Source::Builtin(builtin) => local::builtin(*builtin, request, stage),
+    }
+}
+
+/// What fetching `source` now would resolve to, if that can be told without
+/// fetching the content: nothing for directories, builtins and archives behind an
+/// address.
+///
+/// # Errors
+///
+/// When the source cannot be reached or names nothing that is there.
+pub fn latest(source: &Source, request: &Request<'_>) -> Result<Option<Resolved>, Error> {
+    match source {
+        Source::Git(git) => Ok(Some(git::latest(git, request)?)),
+        Source::Npm(npm) => Ok(Some(npm::latest(npm, request)?)),
+        Source::ArchiveFile(file) => Ok(Some(local::integrity(&file.path)?)),
+        Source::Directory(_) | Source::RemoteArchive(_) | Source::Builtin(_) => Ok(None),
+    }
 }

@@ -35,6 +35,7 @@ mod readme;
 mod render;
 mod sarif;
 mod source_git;
+mod source_grammar;
 mod source_npm;
 mod source_remote;
 mod support;

@@ -189,7 +189,12 @@ impl fmt::Display for Address {
         if relative {
             f.write_char('/')?;
         }
-        f.write_str(&escaped(&self.path, "/:@!$&'()*+,;="))
+        let path = escaped(&self.path, "/:@!$&'()*+,;=");
+        match path.strip_prefix("/~") {
+            // It is not somebody's home.
+            Some(rest) if self.transport == Transport::Ssh => write!(f, "/%7E{rest}"),
+            _ => f.write_str(&path),
+        }
     }
 }
 

@@ -140,8 +140,10 @@ fn parse_url(scheme: &str, rest: &str) -> Result<(Address, Option<String>), Addr
         _ => {}
     }
     let port = port.filter(|port| *port != usual);
+    // An escaped `~` is a letter of a path from the root.
+    let is_home = transport == Transport::Ssh && path.starts_with("/~");
     let mut path = unescaped(path)?;
-    if transport == Transport::Ssh && path.starts_with("/~") {
+    if is_home {
         path.remove(0);
     }
     Ok((finish(transport, user, host, port, path)?, password))

@@ -57,6 +57,7 @@ fn the_normal_form_reads_back_as_itself() {
         ("ssh://git@Host:22/o/r", "ssh://git@Host/o/r"),
         ("ssh://git@host:2222/~me/r", "ssh://git@host:2222/~me/r"),
         ("git@host:~/r", "ssh://git@host/~/r"),
+        ("git@host:/~/r", "ssh://git@host/%7E/r"),
         ("git@host:o/r.git", "git@host:o/r.git"),
         ("git@host:/o/r.git", "ssh://git@host/o/r.git"),
         ("git@[::1]:o/r", "git@[::1]:o/r"),

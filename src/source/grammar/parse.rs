@@ -1,0 +1,398 @@
+//! Reading a source.
+
+use std::path::{Component, PathBuf};
+
+use url::Url;
+
+use super::text::{
+    after_scheme, browsed, is_archive_name, is_scp, is_spelt_as_path, path_colon, path_part,
+    percent_decoded, reference_problem, scheme, without_password,
+};
+use super::{ArchiveFile, NoSource, SPELLINGS, Source};
+use crate::archive::EntryPath;
+use crate::source::Environment;
+use crate::source::builtin::Builtin;
+use crate::source::git::{Address, GitSource};
+use crate::source::npm::{NpmSource, PackageName};
+use crate::source::remote::RemoteArchive;
+
+/// No spelling would do.
+const NOTHING: &[&str] = &[];
+
+pub(super) struct Parser<'t> {
+    pub(super) text: &'t str,
+    pub(super) environment: &'t Environment,
+}
+
+impl Parser<'_> {
+    pub(super) fn source(&self) -> Result<Source, NoSource> {
+        let text = self.text;
+        if text.is_empty() {
+            return Err(self.error("it is empty", SPELLINGS));
+        }
+        if let Some(control) = text.chars().find(|c| c.is_control()) {
+            let understood = format!("it holds the control character {control:?}");
+            return Err(self.error(&understood, NOTHING));
+        }
+        if is_spelt_as_path(text) {
+            return if is_archive_name(path_part(text)) {
+                self.archive_file(text)
+            } else {
+                self.directory(text)
+            };
+        }
+        if let Some(path) = after_scheme(text, "dir") {
+            return self.directory(path);
+        }
+        if let Some(path) = after_scheme(text, "file") {
+            return self.file(path);
+        }
+        if let Some(rest) = after_scheme(text, "npm") {
+            return self.npm(rest);
+        }
+        if let Some(rest) = after_scheme(text, "github") {
+            return self.github(rest);
+        }
+        if let Some(name) = after_scheme(text, "builtin") {
+            return Builtin::named(name).map(Source::Builtin).ok_or_else(|| {
+                let known: Vec<String> = Builtin::ALL
+                    .iter()
+                    .map(|known| format!("builtin:{}", known.name()))
+                    .collect();
+                self.error("apkit brings no package of that name along", &known)
+            });
+        }
+        if let Some((before, address)) = text.split_once('+')
+            && before.eq_ignore_ascii_case("git")
+        {
+            return self.git(address);
+        }
+        if let Some(scheme) = scheme(text)
+            && text[scheme.len()..].starts_with("://")
+        {
+            return self.url(&scheme.to_ascii_lowercase());
+        }
+        if is_scp(text) {
+            return self.git(text);
+        }
+        if let Some(scheme) = scheme(text) {
+            let understood = format!("there are no sources of the kind `{scheme}:`");
+            return Err(self.error(&understood, SPELLINGS));
+        }
+        if is_archive_name(path_part(text)) {
+            return self.archive_file(text);
+        }
+        Err(self.bare())
+    }
+
+    /// An address without `git+` before it.
+    fn url(&self, scheme: &str) -> Result<Source, NoSource> {
+        let text = self.text;
+        match scheme {
+            "https" | "http" => {
+                let url = Url::parse(text)
+                    .map_err(|error| self.error(&format!("as an address, {error}"), NOTHING))?;
+                if is_archive_name(url.path()) {
+                    return self.remote(url);
+                }
+                let mut spellings = browsed(&url);
+                if spellings.is_empty() {
+                    spellings.push(format!("git+{text}"));
+                }
+                Err(self.error(
+                    "it is the address of neither a .tgz, .tar.gz nor .zip archive; a repository is written with its protocol",
+                    &spellings,
+                ))
+            }
+            "ssh" => Err(self.error(
+                "a repository is written with its protocol",
+                &[format!("git+{text}")],
+            )),
+            "git" => Err(self.error(
+                "nothing protects what the protocol git:// carries",
+                &[format!("git+https{}", &text["git".len()..])],
+            )),
+            _ => Err(self.error(
+                &format!("there are no sources of the kind `{scheme}://`"),
+                SPELLINGS,
+            )),
+        }
+    }
+
+    fn remote(&self, mut url: Url) -> Result<Source, NoSource> {
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(self.error(
+                "credentials do not belong into a source, which reports and lock files show",
+                NOTHING,
+            ));
+        }
+        if url.fragment().is_some() {
+            return Err(self.error("an archive has no `#` reference", NOTHING));
+        }
+        let is_loopback = match url.host() {
+            Some(url::Host::Domain(name)) => name == "localhost",
+            Some(url::Host::Ipv4(address)) => address.is_loopback(),
+            Some(url::Host::Ipv6(address)) => address.is_loopback(),
+            None => false,
+        };
+        if url.scheme() != "https" && !is_loopback {
+            let secure = format!("https{}", &self.text["http".len()..]);
+            return Err(self.error("nothing protects what http:// carries", &[secure]));
+        }
+        let mut sub_path = None;
+        let mut rest: Vec<&str> = Vec::new();
+        let query = url.query().unwrap_or_default().to_owned();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            match pair.strip_prefix("path=") {
+                Some(path) if sub_path.is_none() => sub_path = self.sub_path(path)?,
+                _ => rest.push(pair),
+            }
+        }
+        let rest = rest.join("&");
+        url.set_query((!rest.is_empty()).then_some(&rest));
+        Ok(Source::RemoteArchive(RemoteArchive { url, sub_path }))
+    }
+
+    fn directory(&self, path: &str) -> Result<Source, NoSource> {
+        self.absolute(path).map(Source::Directory)
+    }
+
+    fn file(&self, path: &str) -> Result<Source, NoSource> {
+        // `file:///x` is an address, `file:/x` and `file:./x` are paths.
+        let decoded;
+        let path = match path.strip_prefix("//") {
+            Some(_) => {
+                decoded = self.file_url()?;
+                &decoded
+            }
+            None => path,
+        };
+        if is_archive_name(path_part(path)) {
+            self.archive_file(path)
+        } else {
+            let dir = format!("dir:{}", path_part(path));
+            Err(self.error(
+                "it names neither a .tgz, .tar.gz nor .zip archive",
+                &[dir, format!("git+file://{path}")],
+            ))
+        }
+    }
+
+    fn file_url(&self) -> Result<String, NoSource> {
+        let url = Url::parse(self.text)
+            .map_err(|error| self.error(&format!("as an address, {error}"), NOTHING))?;
+        let path = url
+            .to_file_path()
+            .map_err(|()| self.error("the address names a file of another machine", NOTHING))?;
+        let path = path
+            .to_str()
+            .ok_or_else(|| self.error("the path is no Unicode", NOTHING))?;
+        let query = url.query().map(|query| format!("?{query}"));
+        Ok(format!("{path}{}", query.unwrap_or_default()))
+    }
+
+    fn archive_file(&self, text: &str) -> Result<Source, NoSource> {
+        let (path, sub_path) = match text.rsplit_once("?path=") {
+            Some((path, sub_path)) => (path, self.sub_path(sub_path)?),
+            None => (text, None),
+        };
+        let path = self.absolute(path)?;
+        Ok(Source::ArchiveFile(ArchiveFile { path, sub_path }))
+    }
+
+    /// The path from the root of the file system, with `.` and `..` resolved.
+    fn absolute(&self, path: &str) -> Result<PathBuf, NoSource> {
+        if path.is_empty() {
+            return Err(self.error("it names no path", &["dir:PATH".to_owned()]));
+        }
+        let path = match (path.strip_prefix("~/"), &self.environment.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => PathBuf::from(path),
+        };
+        let mut absolute = PathBuf::new();
+        for part in self.environment.directory.join(path).components() {
+            match part {
+                Component::CurDir => {}
+                Component::ParentDir => {
+                    absolute.pop();
+                }
+                _ => absolute.push(part),
+            }
+        }
+        match absolute.to_str() {
+            None => Err(self.error("the path is no Unicode", NOTHING)),
+            // It would be read as something else the next time.
+            Some(text) if text.contains("?path=") || text.contains(char::is_control) => {
+                Err(self.error("no path may hold `?path=` or a control character", NOTHING))
+            }
+            Some(_) => Ok(absolute),
+        }
+    }
+
+    fn sub_path(&self, text: &str) -> Result<Option<EntryPath>, NoSource> {
+        let decoded = percent_decoded(text);
+        if matches!(&*decoded, b"" | b"." | b"./") {
+            return Ok(None);
+        }
+        let path = EntryPath::parse(&decoded).map_err(|problem| {
+            let understood = format!("of the directory `{text}` in it, the path {problem}");
+            self.error(&understood, NOTHING)
+        })?;
+        Ok(Some(path))
+    }
+
+    fn npm(&self, rest: &str) -> Result<Source, NoSource> {
+        let (package, sub_path) = match rest.split_once('?') {
+            None => (rest, None),
+            Some((package, query)) => match query.strip_prefix("path=") {
+                Some(path) => (package, self.sub_path(path)?),
+                None => {
+                    let wanted = format!("npm:{package}?path=SUBDIR");
+                    return Err(self.error("`?` is not followed by `path=`", &[wanted]));
+                }
+            },
+        };
+        // The first character may be the `@` of a scope.
+        let at = package.char_indices().skip(1).find(|&(_, c)| c == '@');
+        let (name, wanted) = match at {
+            Some((at, _)) => (&package[..at], Some(package[at + 1..].trim())),
+            None => (package, None),
+        };
+        if wanted == Some("") {
+            return Err(self.error(
+                "no version follows the `@`",
+                &[format!("npm:{name}"), format!("npm:{name}@VERSION")],
+            ));
+        }
+        let name = PackageName::parse(name).map_err(|problem| {
+            let understood = format!("the name `{name}` of an npm package {problem}");
+            self.error(&understood, &["npm:NAME", "npm:@SCOPE/NAME"])
+        })?;
+        Ok(Source::Npm(NpmSource {
+            name,
+            wanted: wanted.map(str::to_owned),
+            sub_path,
+        }))
+    }
+
+    fn github(&self, rest: &str) -> Result<Source, NoSource> {
+        let end = rest.find(['#', '?', ':']).unwrap_or(rest.len());
+        let (repository, rest) = rest.split_at(end);
+        let parts: Vec<&str> = repository.trim_end_matches('/').split('/').collect();
+        let is_name = |part: &str| {
+            !part.is_empty()
+                && !matches!(part, "." | "..")
+                && part
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+        };
+        match parts.as_slice() {
+            [owner, name] if is_name(owner) && is_name(name) => {
+                self.git(&format!("https://github.com/{owner}/{name}{rest}"))
+            }
+            [owner, name, below @ ..] if is_name(owner) && is_name(name) => Err(self.error(
+                "more than OWNER/REPO stands before the directory",
+                &[format!("github:{owner}/{name}:{}", below.join("/"))],
+            )),
+            _ => Err(self.error(
+                "it names no repository of github.com",
+                &["github:OWNER/REPO[#REF][:SUBDIR]"],
+            )),
+        }
+    }
+
+    /// A repository: its address, then `#REF`, and `?path=` or `:SUBDIR` behind
+    /// the address or behind the reference.
+    fn git(&self, text: &str) -> Result<Source, NoSource> {
+        let (place, fragment) = match text.split_once('#') {
+            Some((place, fragment)) => (place, Some(fragment)),
+            None => (text, None),
+        };
+        let (address, mut sub_path) = self.below(place, path_colon(place))?;
+        let mut reference = None;
+        if let Some(fragment) = fragment {
+            let (name, below) = self.below(fragment, fragment.find(':'))?;
+            reference = (!name.is_empty()).then(|| name.to_owned());
+            match (&sub_path, below) {
+                (Some(_), Some(_)) => {
+                    return Err(self.error("the directory in it is given twice", NOTHING));
+                }
+                (None, below) => sub_path = below,
+                (Some(_), None) => {}
+            }
+        }
+        if let Some(reference) = &reference
+            && let Some(problem) = reference_problem(reference)
+        {
+            let understood =
+                format!("`{reference}` is no name of a branch, tag or commit: {problem}");
+            return Err(self.error(&understood, NOTHING));
+        }
+        let address = Address::parse(address).map_err(|problem| {
+            let understood = format!("as the address of a repository, {problem}");
+            self.error(&understood, NOTHING)
+        })?;
+        Ok(Source::Git(GitSource {
+            address,
+            reference,
+            sub_path,
+        }))
+    }
+
+    /// Splits `?path=SUBDIR`, or `:SUBDIR` at `colon`, from the end of `text`.
+    fn below<'a>(
+        &self,
+        text: &'a str,
+        colon: Option<usize>,
+    ) -> Result<(&'a str, Option<EntryPath>), NoSource> {
+        let (head, sub_path) = match text.split_once('?') {
+            Some((head, query)) => match query.strip_prefix("path=") {
+                Some(path) => (head, Some(path)),
+                None => {
+                    return Err(self.error(
+                        "`?` is not followed by `path=`",
+                        &["?path=SUBDIR behind the address"],
+                    ));
+                }
+            },
+            None => (text, None),
+        };
+        match (colon.filter(|&colon| colon < head.len()), sub_path) {
+            (Some(_), Some(_)) => Err(self.error("the directory in it is given twice", NOTHING)),
+            (Some(colon), None) => Ok((&head[..colon], self.sub_path(&head[colon + 1..])?)),
+            (None, Some(path)) => Ok((head, self.sub_path(path)?)),
+            (None, None) => Ok((head, None)),
+        }
+    }
+
+    /// A text that could be several things.
+    fn bare(&self) -> NoSource {
+        let text = self.text;
+        if text.starts_with('@') {
+            let npm = format!("npm:{text}");
+            return self.error("it looks like an npm package with a scope", &[npm]);
+        }
+        let slashes = text.matches(['/', '\\']).count();
+        let here = format!("./{text} for the directory");
+        if slashes == 1 {
+            let github = format!("github:{text} for the repository");
+            return self.error("it could be a directory or a repository", &[here, github]);
+        }
+        if slashes > 1 {
+            return self.error("it could be a directory or more", &[here]);
+        }
+        let npm = format!("npm:{text} for the npm package");
+        self.error("it could be a directory or an npm package", &[here, npm])
+    }
+
+    fn error(&self, understood: &str, spellings: &[impl AsRef<str>]) -> NoSource {
+        NoSource {
+            text: without_password(self.text),
+            understood: without_password(understood),
+            spellings: spellings
+                .iter()
+                .map(|spelling| without_password(spelling.as_ref()))
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What a text looks like, before it is known what it is.
+
+use std::path::Path;
+
+use url::Url;
+
+/// What archive files end with.
+const ARCHIVE_ENDS: [&str; 3] = [".tgz", ".tar.gz", ".zip"];
+
+/// Whether a text can only be a path.
+pub(super) fn is_spelt_as_path(text: &str) -> bool {
+    let starts = ["./", "../", ".\\", "..\\", "/", "\\", "~/"];
+    let is_drive = match text.as_bytes() {
+        [letter, b':', rest @ ..] => {
+            letter.is_ascii_alphabetic() && matches!(rest.first(), None | Some(b'/' | b'\\'))
+        }
+        _ => false,
+    };
+    is_drive
+        || matches!(text, "." | ".." | "~")
+        || starts.iter().any(|start| text.starts_with(start))
+}
+
+/// The text without `?path=…` behind it.
+pub(super) fn path_part(text: &str) -> &str {
+    text.rsplit_once("?path=").map_or(text, |(path, _)| path)
+}
+
+pub(super) fn is_archive_name(path: &str) -> bool {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+    let lower = name.to_ascii_lowercase();
+    ARCHIVE_ENDS
+        .iter()
+        .any(|end| lower.len() > end.len() && lower.ends_with(end))
+}
+
+/// What stands before the first `:`, if that can be a scheme. One letter is a
+/// drive of Windows.
+pub(super) fn scheme(text: &str) -> Option<&str> {
+    let (scheme, _) = text.split_once(':')?;
+    let is_scheme = scheme.len() > 1
+        && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'));
+    is_scheme.then_some(scheme)
+}
+
+pub(super) fn after_scheme<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let found = scheme(text)?;
+    let rest = text.get(found.len() + 1..)?;
+    found.eq_ignore_ascii_case(name).then_some(rest)
+}
+
+/// Whether a text is written as `scp` writes places: `user@host:path`.
+pub(super) fn is_scp(text: &str) -> bool {
+    let Some((user, rest)) = text.split_once('@') else {
+        return false;
+    };
+    let is_user = !user.is_empty()
+        && user
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    let host = rest.split('/').next().unwrap_or_default();
+    is_user && host.contains(':')
+}
+
+/// Where a `:` in the path of an address may begin a directory: behind the host,
+/// its port, and a drive of Windows.
+pub(super) fn path_colon(address: &str) -> Option<usize> {
+    let path = match address.find("://") {
+        Some(at) => {
+            let authority = at + "://".len();
+            authority + address.get(authority..)?.find('/')?
+        }
+        None => {
+            let bracket = address.find(']').unwrap_or(0);
+            bracket + address.get(bracket..)?.find(':')? + 1
+        }
+    };
+    let rest = address.get(path..)?;
+    let is_drive =
+        matches!(rest.as_bytes(), [b'/', letter, b':', ..] if letter.is_ascii_alphabetic());
+    let skipped = if is_drive { 3 } else { 0 };
+    Some(path + skipped + rest.get(skipped..)?.find(':')?)
+}
+
+/// What git forbids in the name of a reference, in a few words.
+pub(super) fn reference_problem(name: &str) -> Option<&'static str> {
+    if name.starts_with('-') {
+        return Some("it begins with `-`");
+    }
+    if name.contains("..") || name.contains("@{") || name.contains("//") {
+        return Some("it holds `..`, `@{` or `//`");
+    }
+    let forbidden = |c: char| c.is_whitespace() || c.is_control() || "~^*[\\".contains(c);
+    if name.contains(forbidden) {
+        return Some("it holds white space or one of ~ ^ * [ \\");
+    }
+    (name.starts_with('/') || name.ends_with(['/', '.']))
+        .then_some("it begins or ends with `/`, or ends with `.`")
+}
+
+/// What a page of github.com shows, as a source.
+pub(super) fn browsed(url: &Url) -> Vec<String> {
+    let parts: Vec<&str> = url.path().trim_matches('/').split('/').collect();
+    match (url.host_str(), parts.as_slice()) {
+        (Some("github.com"), [owner, name, "tree" | "blob", reference]) => {
+            vec![format!("github:{owner}/{name}#{reference}")]
+        }
+        (Some("github.com"), [owner, name, "tree", reference, below @ ..]) => {
+            vec![format!(
+                "github:{owner}/{name}#{reference}:{}",
+                below.join("/")
+            )]
+        }
+        (Some("github.com"), [owner, name]) => {
+            vec![format!("github:{owner}/{}", name.trim_end_matches(".git"))]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The text with `user:password@` taken out of addresses.
+pub(super) fn without_password(text: &str) -> String {
+    let Some((before, rest)) = text.split_once("://") else {
+        return text.to_owned();
+    };
+    let authority = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, rest) = rest.split_at(authority);
+    match authority.rsplit_once('@') {
+        // The name of a user who comes with a key is no secret.
+        Some((user, _)) if before.ends_with("ssh") && !user.contains(':') => text.to_owned(),
+        Some((_, host)) => format!("{before}://…@{host}{rest}"),
+        None => format!("{before}://{authority}{rest}"),
+    }
+}
+
+/// A path with `/` between its parts on every system.
+pub(super) fn slashed(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if cfg!(windows) {
+        text.replace('\\', "/")
+    } else {
+        text.into_owned()
+    }
+}
+
+/// `%41` is `A`; a `%` before anything else is itself.
+pub(super) fn percent_decoded(text: &str) -> Vec<u8> {
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let digit = |at: usize| {
+            bytes
+                .get(at)
+                .and_then(|&byte| char::from(byte).to_digit(16))
+                .and_then(|digit| u8::try_from(digit).ok())
+        };
+        match (byte, digit(at + 1), digit(at + 2)) {
+            (b'%', Some(high), Some(low)) => {
+                decoded.push(high * 16 + low);
+                at += 3;
+            }
+            _ => {
+                decoded.push(byte);
+                at += 1;
+            }
+        }
+    }
+    decoded
+}

@@ -1,0 +1,102 @@
+//! What needs no network: directories and archives on this machine, and what
+//! apkit brings along.
+
+use std::fs::{self, File};
+use std::io::{self, Seek as _};
+use std::path::{Path, PathBuf};
+
+use super::builtin::{Builtin, Program};
+use super::integrity::{Found, Hasher, Integrity};
+use super::{ArchiveFile, Error, Fetched, Request, Resolved};
+use crate::archive::{Stage, copy_directory, root_of, unpack};
+
+pub(super) fn directory(path: &Path, mut stage: Stage) -> Result<Fetched, Error> {
+    // A file or nothing at all is told by its name, not as an entry of itself.
+    fs::read_dir(path).map_err(|error| at(path, error))?;
+    copy_directory(path, &mut stage)?;
+    Ok(Fetched {
+        staged: stage.finish("")?,
+        resolved: Resolved::Content,
+    })
+}
+
+pub(super) fn archive(
+    archive: &ArchiveFile,
+    request: &Request<'_>,
+    mut stage: Stage,
+) -> Result<Fetched, Error> {
+    let path = &archive.path;
+    let mut file = open(path)?;
+    let pinned = match request.pinned {
+        Some(Resolved::Archive { integrity }) => Integrity::parse(integrity),
+        _ => None,
+    };
+    let found = digests(&mut file, pinned.as_ref()).map_err(|error| at(path, error))?;
+    if let Some(pinned) = pinned
+        && let Some(found) = pinned.mismatch(&found)
+    {
+        return Err(Error::Integrity {
+            found,
+            pinned: pinned.to_string(),
+        });
+    }
+    file.rewind().map_err(|error| at(path, error))?;
+    unpack(&mut file, &mut stage)?;
+    let sub_path = archive.sub_path.as_ref().map(|path| path.as_str());
+    let root = root_of(&stage, sub_path)?;
+    Ok(Fetched {
+        staged: stage.finish(&root)?,
+        resolved: Resolved::Archive {
+            integrity: found.pin(),
+        },
+    })
+}
+
+pub(super) fn builtin(
+    builtin: Builtin,
+    request: &Request<'_>,
+    mut stage: Stage,
+) -> Result<Fetched, Error> {
+    let program = request.environment.program.as_deref();
+    let program = program.ok_or_else(|| at(Path::new("apkit"), io::ErrorKind::NotFound.into()))?;
+    let program = Program::read(program).map_err(|error| at(program, error))?;
+    for file in builtin.files(program) {
+        stage.file(file.path.as_bytes(), file.executable, &mut &file.bytes[..])?;
+    }
+    Ok(Fetched {
+        staged: stage.finish("")?,
+        resolved: Resolved::Content,
+    })
+}
+
+/// What an archive file is now.
+pub(super) fn integrity(path: &Path) -> Result<Resolved, Error> {
+    let mut file = open(path)?;
+    let found = digests(&mut file, None).map_err(|error| at(path, error))?;
+    Ok(Resolved::Archive {
+        integrity: found.pin(),
+    })
+}
+
+fn open(path: &Path) -> Result<File, Error> {
+    // Opening a FIFO would wait for whoever writes to it.
+    let metadata = fs::metadata(path).map_err(|error| at(path, error))?;
+    if !metadata.is_file() {
+        return Err(at(path, io::Error::other("it is no regular file")));
+    }
+    File::open(path).map_err(|error| at(path, error))
+}
+
+/// The digests of all of a file.
+fn digests(file: &mut File, wanted: Option<&Integrity>) -> io::Result<Found> {
+    let mut hasher = Hasher::new(io::sink(), wanted);
+    io::copy(file, &mut hasher)?;
+    Ok(hasher.finish())
+}
+
+fn at(path: &Path, error: io::Error) -> Error {
+    Error::Io {
+        path: PathBuf::from(path),
+        error,
+    }
+}

@@ -1,0 +1,309 @@
+//! The spellings of a source, through the library.
+
+use std::path::{Path, PathBuf};
+
+use apkit::source::{Environment, Kind, Source};
+use proptest::prelude::*;
+
+fn environment() -> Environment {
+    Environment {
+        directory: PathBuf::from("/work/here"),
+        home: Some(PathBuf::from("/home/ada")),
+        ..Environment::default()
+    }
+}
+
+fn parse(text: &str) -> Source {
+    Source::parse(text, &environment()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn refusal(text: &str) -> String {
+    match Source::parse(text, &environment()) {
+        Ok(source) => panic!("{text} is {source}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn every_spelling_has_its_normal_form() {
+    for (text, wanted) in [
+        ("./dir", "dir:/work/here/dir"),
+        ("./dir/", "dir:/work/here/dir"),
+        (".", "dir:/work/here"),
+        ("../x", "dir:/work/x"),
+        ("/abs/./x/../y", "dir:/abs/y"),
+        ("~/x", "dir:/home/ada/x"),
+        ("dir:x", "dir:/work/here/x"),
+        ("DIR:x.tgz", "dir:/work/here/x.tgz"),
+        ("dir:a b#c%41", "dir:/work/here/a b#c%41"),
+        ("./a.tgz", "file:/work/here/a.tgz"),
+        ("a.tar.gz", "file:/work/here/a.tar.gz"),
+        ("A.ZIP?path=sub/", "file:/work/here/A.ZIP?path=sub"),
+        ("file:x.zip", "file:/work/here/x.zip"),
+        ("file:///x/a%20b.zip", "file:/x/a b.zip"),
+        (
+            "git+https://Host.example/o/r.git",
+            "git+https://host.example/o/r.git",
+        ),
+        (
+            "git+https://host.example/o/r#v1",
+            "git+https://host.example/o/r#v1",
+        ),
+        (
+            "git+https://host.example/o/r#v1:plugins/p",
+            "git+https://host.example/o/r?path=plugins/p#v1",
+        ),
+        (
+            "git+https://host.example/o/r:plugins/p#v1",
+            "git+https://host.example/o/r?path=plugins/p#v1",
+        ),
+        (
+            "git+https://host.example/o/r?path=plugins/p#v1",
+            "git+https://host.example/o/r?path=plugins/p#v1",
+        ),
+        (
+            "git+https://host.example/o/r#v1?path=plugins/p",
+            "git+https://host.example/o/r?path=plugins/p#v1",
+        ),
+        (
+            "git+https://host.example/o/r#:p",
+            "git+https://host.example/o/r?path=p",
+        ),
+        (
+            "git+https://host.example/o/r?path=a%23b",
+            "git+https://host.example/o/r?path=a%23b",
+        ),
+        (
+            "git+https://host.example:8443/o/r:p",
+            "git+https://host.example:8443/o/r?path=p",
+        ),
+        (
+            "git+https://[::1]:8443/o/r:p",
+            "git+https://[::1]:8443/o/r?path=p",
+        ),
+        (
+            "git+https://host.example/o/r%3Ax",
+            "git+https://host.example/o/r%3Ax",
+        ),
+        (
+            "git+ssh://git@host.example/o/r#feature/x",
+            "git+ssh://git@host.example/o/r#feature/x",
+        ),
+        ("git+file:///srv/r.git:p", "git+file:///srv/r.git?path=p"),
+        ("git@host.example:o/r.git", "git@host.example:o/r.git"),
+        (
+            "git@host.example:o/r#v1:p",
+            "git@host.example:o/r?path=p#v1",
+        ),
+        ("git@host.example:o/r:p", "git@host.example:o/r?path=p"),
+        ("git+git@host.example:o/r", "git@host.example:o/r"),
+        ("github:o/r", "git+https://github.com/o/r"),
+        (
+            "github:o/r#v1.2.0:plugins/p",
+            "git+https://github.com/o/r?path=plugins/p#v1.2.0",
+        ),
+        ("GitHub:o/r:p", "git+https://github.com/o/r?path=p"),
+        ("npm:left", "npm:left"),
+        ("npm:@acme/left", "npm:@acme/left"),
+        ("npm:@acme/left@^1.2", "npm:@acme/left@^1.2"),
+        ("npm:left@>=1 <3 || 5", "npm:left@>=1 <3 || 5"),
+        ("npm:left@next?path=plugin", "npm:left@next?path=plugin"),
+        ("https://host.example/a.tgz", "https://host.example/a.tgz"),
+        (
+            "https://host.example/a.tgz?path=p",
+            "https://host.example/a.tgz?path=p",
+        ),
+        (
+            "https://host.example/a.tgz?x=1&path=p%20q&y",
+            "https://host.example/a.tgz?x=1&y&path=p%20q",
+        ),
+        ("http://127.0.0.1:8000/a.zip", "http://127.0.0.1:8000/a.zip"),
+        ("builtin:everos", "builtin:everos"),
+    ] {
+        let source = parse(text);
+        assert_eq!(source.to_string(), wanted, "{text}");
+        assert_eq!(parse(wanted), source, "{text}");
+    }
+}
+
+#[test]
+fn one_package_has_one_key_however_it_is_spelt() {
+    let key = parse("github:o/r:p").key();
+    for same in [
+        "git+https://github.com/o/r.git?path=p#main",
+        "git+https://GITHUB.com/o/r/:p",
+        "git@github.com:o/r.git#v2:p",
+        "git+ssh://git@github.com/o/r:p",
+        "git+ssh://git@github.com:22/o/r.git:p",
+    ] {
+        assert_eq!(parse(same).key(), key, "{same}");
+    }
+    for other in [
+        "github:o/r",
+        "github:o/r:q",
+        "github:o/s:p",
+        "git@host.example:o/r:p",
+    ] {
+        assert_ne!(parse(other).key(), key, "{other}");
+    }
+    assert_eq!(parse("npm:a@1").key(), parse("npm:a@next").key());
+    assert_ne!(parse("npm:a").key(), parse("npm:a?path=b").key());
+}
+
+#[test]
+fn what_is_no_source_says_what_it_was_taken_for_and_what_would_do() {
+    for (text, wanted) in [
+        ("", "it is empty; write ./DIR,"),
+        (
+            "tides",
+            "write ./tides for the directory or npm:tides for the npm package",
+        ),
+        (
+            "acme/tides",
+            "write ./acme/tides for the directory or github:acme/tides for the repository",
+        ),
+        ("@acme/tides", "write npm:@acme/tides"),
+        (
+            "https://host.example/o/r",
+            "write git+https://host.example/o/r",
+        ),
+        ("https://github.com/o/r", "write github:o/r"),
+        (
+            "https://github.com/o/r/tree/main/plugins/p",
+            "write github:o/r#main:plugins/p",
+        ),
+        (
+            "http://host.example/a.tgz",
+            "write https://host.example/a.tgz",
+        ),
+        (
+            "ssh://git@host.example/o/r",
+            "write git+ssh://git@host.example/o/r",
+        ),
+        (
+            "git://host.example/o/r",
+            "write git+https://host.example/o/r",
+        ),
+        ("git+http://host.example/o/r", "http://"),
+        (
+            "svn+https://host.example/o/r",
+            "no sources of the kind `svn+https://`",
+        ),
+        ("pypi:tides", "no sources of the kind `pypi:`"),
+        ("github:o", "write github:OWNER/REPO"),
+        ("github:o/r/plugins/p", "write github:o/r:plugins/p"),
+        ("npm:", "no name"),
+        ("npm:a@", "write npm:a or npm:a@VERSION"),
+        ("npm:a?x=1", "write npm:a?path=SUBDIR"),
+        ("builtin:other", "write builtin:everos"),
+        ("file:x", "write dir:x"),
+        ("git+https://host.example/o/r:p#v1:q", "given twice"),
+        (
+            "git+https://host.example/o/r?path=../x",
+            "the path holds `..`",
+        ),
+        (
+            "git+https://host.example/o/r?path=/x",
+            "the path is absolute",
+        ),
+        ("git+https://host.example/o/r#a..b", "no name of a branch"),
+        (
+            "git+https://host.example/o/r#--upload-pack=x",
+            "it begins with `-`",
+        ),
+        ("https://host.example/a.tgz#v1", "no `#` reference"),
+        ("./a\u{1b}b", "control character"),
+    ] {
+        let told = refusal(text);
+        assert!(told.contains(wanted), "{text}: {told}");
+    }
+}
+
+#[test]
+fn a_password_is_told_to_nobody() {
+    for text in [
+        "git+https://user:hunter2@host.example/o/r",
+        "https://user:hunter2@host.example/a.tgz",
+        "https://user:hunter2@host.example/o/r",
+        "svn://user:hunter2@host.example/o/r",
+    ] {
+        let told = refusal(text);
+        assert!(!told.contains("hunter2"), "{told}");
+    }
+}
+
+#[test]
+fn a_drive_of_windows_is_no_scheme() {
+    for text in ["C:\\packages\\tides", "c:/packages/tides"] {
+        assert_eq!(parse(text).kind(), Kind::Directory, "{text}");
+    }
+    assert_eq!(parse("C:/tides.zip").kind(), Kind::Archive);
+}
+
+#[test]
+fn what_moves_together_is_written_from_there() {
+    let base = Path::new("/work/here");
+    for (text, wanted) in [
+        ("./x", "dir:./x"),
+        (".", "dir:."),
+        ("./a.tgz?path=p", "file:./a.tgz?path=p"),
+        ("/else/x", "dir:/else/x"),
+        ("npm:a", "npm:a"),
+    ] {
+        let source = parse(text);
+        assert_eq!(source.written_from(base), wanted);
+        assert_eq!(parse(wanted), source);
+    }
+}
+
+/// Texts that look like sources more often than not.
+fn texts() -> impl Strategy<Value = String> {
+    let head = prop::sample::select(vec![
+        "git+https://h.example/",
+        "git+ssh://git@h.example/",
+        "git+file:///",
+        "git@h.example:",
+        "github:o/r",
+        "npm:",
+        "npm:@s/",
+        "./",
+        "../",
+        "/",
+        "dir:",
+        "file:",
+        "https://h.example/",
+        "builtin:everos",
+        "C:/",
+        "",
+    ]);
+    let pieces = prop::collection::vec(
+        prop::sample::select(vec![
+            "a", "b.tgz", ".zip", "/", "#", ":", "?path=", "%20", "%3A", "%23", "%", "&", " ", "@",
+            "^1", "..", ".", "~", "+", "é", "x/y",
+        ]),
+        0..8,
+    );
+    (head, pieces).prop_map(|(head, pieces)| format!("{head}{}", pieces.concat()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4096))]
+
+    #[test]
+    fn the_normal_form_is_read_as_the_same_source(text in texts()) {
+        if let Ok(source) = Source::parse(&text, &environment()) {
+            let normal = source.to_string();
+            let again = Source::parse(&normal, &environment());
+            prop_assert_eq!(again.as_ref().map_err(ToString::to_string), Ok(&source), "{}", normal);
+            let written = source.written_from(Path::new("/work/here"));
+            let again = Source::parse(&written, &environment());
+            prop_assert_eq!(again.as_ref().map_err(ToString::to_string), Ok(&source), "{}", written);
+        }
+    }
+
+    #[test]
+    fn no_text_is_a_panic(text in "\\PC{0,24}") {
+        let _ = Source::parse(&text, &environment());
+        let _ = Source::is_spelt(&text);
+    }
+}
