@@ -9,6 +9,7 @@
 //! | [`render`] | the report formats: a report in, bytes out |
 //! | [`export`] | writing packages: a plan, and its application as a whole or not at all |
 //! | [`edit`] | changing packages in place: mending findings, keeping manifests in step, beginning one |
+//! | [`store`] | installed packages: lock file, whole changes, rules, catalogue |
 //! | [`host`] | thin adapters, one per host of the memory plugin: payloads in, transcripts as turns, answers out |
 //! | [`source`] | where packages come from: git, npm, archives, directories → a contained tree |
 //! | [`everos`] | the memory plugin, host-neutral: recall, capture, seal |
@@ -38,4 +39,5 @@ pub mod render;
 pub mod secret;
 pub mod source;
 pub mod spec;
+pub mod store;
 pub mod sys;

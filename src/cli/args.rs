@@ -14,7 +14,7 @@ use apkit::spec::codes::package;
 use apkit::spec::name::is_reverse_domain;
 use apkit::spec::version::VERSIONS;
 
-use super::exit;
+use super::{exit, store};
 
 /// Judge Agent Plugins packages as a conforming client does.
 #[derive(Debug, Parser)]
@@ -67,6 +67,18 @@ pub(crate) enum Command {
     Schema(Schema),
     /// Write a package out of skills, packages and plugins of clients
     Export(Box<Export>),
+    /// Put packages in place: from a directory, repository, npm package or archive
+    Import(store::Import),
+    /// List installed packages, or those that could be
+    List(store::List),
+    /// Bring packages to what their sources have now
+    Update(store::Update),
+    /// Compare installed packages with the lock file
+    Verify(store::Verify),
+    /// Remove a package
+    Remove(store::Remove),
+    /// List the skills of installed packages, or show one
+    Skills(store::Skills),
     /// Look at the EverOS memory of Claude Code
     Everos(super::everos::Everos),
     /// Run a hook of the memory plugin, for a host
@@ -99,7 +111,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = VALIDATE_EXAMPLES, after_long_help = format!("{VALIDATE_EXAMPLES}\n{}", exit::HELP))]
 pub(crate) struct Validate {
-    /// Package directories, or the plugin.json in them
+    /// Package directories, or the plugin.json in them; or sources to fetch, as
+    /// `apkit import` takes them
     #[arg(value_name = "PATH", default_value = ".", value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
 
@@ -220,7 +233,8 @@ The exit status is 1 if the package is rejected.
 #[derive(Debug, Args)]
 #[command(after_help = INSPECT_EXAMPLES)]
 pub(crate) struct Inspect {
-    /// Package directory, or the plugin.json in it
+    /// Package directory, or the plugin.json in it; or a source to fetch, as
+    /// `apkit import` takes it
     #[arg(value_name = "PATH", default_value = ".", value_hint = ValueHint::AnyPath)]
     pub(crate) path: PathBuf,
 

@@ -131,6 +131,48 @@ pub(crate) enum Failure {
     #[error("search EverOS at {url}: {}", reasons.join("; "))]
     Search { url: String, reasons: Vec<String> },
 
+    /// A source that `validate` or `inspect` was given brings nothing.
+    #[error("fetch {}: {error}", visible(source_text))]
+    Fetch {
+        source_text: String,
+        error: Box<apkit::source::Error>,
+    },
+
+    /// What `validate` or `inspect` was given is no source.
+    #[error("fetch: {}", visible(&.0.to_string()))]
+    NoSource(#[from] apkit::source::NoSource),
+
+    /// The store did not do what it was asked.
+    #[error("{what}: {error}")]
+    Store {
+        what: String,
+        error: Box<apkit::store::Error>,
+    },
+
+    /// Plain skill folders were not written or not removed.
+    #[error("copy skills: {}", folders.join("; "))]
+    Folders { folders: Vec<String> },
+
+    /// There is no place for a store.
+    #[error("find the store: there is no home directory; name the store with --root or APKIT_HOME")]
+    NoHome,
+
+    /// `list --available` has nowhere to look.
+    #[error("list packages: apkit.toml names no `sources`, and no --from is given")]
+    NoCatalogue,
+
+    /// `update --to` makes sense for one package only.
+    #[error("update: --to moves one package, and several are named")]
+    ToOfSeveral,
+
+    /// `skills show` was not given a package and a skill.
+    #[error("show the skill {}: write PACKAGE/NAME, as `apkit skills` lists them", visible(.0))]
+    NoSkillName(String),
+
+    /// There is no temporary directory.
+    #[error("make a directory in {}: {}", show(path), reason(error))]
+    Scratch { path: PathBuf, error: io::Error },
+
     /// `man` does not know the command.
     #[error("print the manual of `{}`: there is no such command", visible(.0))]
     UnknownCommand(String),

@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &Fix, color: When) -> Result<Exit, Failure> {
     };
     let mut beside = validate::Beside::default();
     let targets = if arguments.recursive {
-        validate::search(&arguments.paths, &[], &mut beside, &mut tell)?
+        validate::search(&arguments.paths, &[], &mut beside, None, &mut tell)?
     } else {
         let mut targets = Vec::new();
         for path in &arguments.paths {

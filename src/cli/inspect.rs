@@ -10,7 +10,8 @@ use super::target::Target;
 use super::{output, screen};
 
 pub(crate) fn run(arguments: &Inspect, color: When) -> Result<Exit, Failure> {
-    let target = Target::of(&arguments.path)?;
+    let mut fetched = Vec::new();
+    let target = Target::of_source(&arguments.path, &mut fetched)?;
     let options = package::Options {
         drafts: arguments.draft.applies(),
         keep_sources: false,

@@ -15,6 +15,7 @@ mod output;
 mod schema;
 mod screen;
 mod shell;
+mod store;
 mod sync;
 mod target;
 mod validate;
@@ -57,6 +58,12 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Sync(arguments) => sync::run(arguments),
         Command::Explain(arguments) => explain::run(arguments, cli.color),
         Command::Schema(arguments) => schema::run(arguments),
+        Command::Import(arguments) => store::import(arguments, cli.color),
+        Command::List(arguments) => store::list(arguments),
+        Command::Update(arguments) => store::update(arguments, cli.color),
+        Command::Verify(arguments) => store::verify(arguments),
+        Command::Remove(arguments) => store::remove(arguments),
+        Command::Skills(arguments) => store::skills(arguments),
         Command::Export(arguments) => export::run(arguments),
         Command::Everos(arguments) => everos::run(arguments),
         Command::Hook(arguments) => return hook::run(&arguments.event),

@@ -1,9 +1,12 @@
-//! From a PATH of the command line to a package directory.
+//! From a PATH or SOURCE of the command line to a package directory.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
+use apkit::source::{self, Source};
+
 use super::failure::{Failure, slashed};
+use super::store::{Scratch, Session};
 
 /// The name of the manifest.
 const MANIFEST: &str = "plugin.json";
@@ -45,6 +48,50 @@ impl Target {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
             _ => PathBuf::from("."),
         }))
+    }
+
+    /// The package that `path` names, or if nothing of that name is there, the
+    /// source. What is fetched is kept in `fetched`.
+    pub(crate) fn of_source(path: &Path, fetched: &mut Vec<Scratch>) -> Result<Self, Failure> {
+        // A path stays a path; it costs nothing to look.
+        Self::of(path).or_else(|failure| match path.to_str() {
+            Some(text) if Source::is_spelt(text) => Self::fetch(text, fetched),
+            _ => Err(failure),
+        })
+    }
+
+    fn fetch(text: &str, fetched: &mut Vec<Scratch>) -> Result<Self, Failure> {
+        let session = Session::start()?;
+        let source = match Source::parse(text, session.environment())? {
+            Source::Directory(path) => return Self::of(&path),
+            source => source,
+        };
+        let scratch = Scratch::new()?;
+        let directory = scratch.path().join("fetched");
+        let got = source::fetch(&source, &session.request(), &directory);
+        let got = got.map_err(|error| Failure::Fetch {
+            source_text: source.to_string(),
+            error: Box::new(error),
+        })?;
+        fetched.push(scratch);
+        Ok(Self {
+            root: got.staged.directory,
+            display: text.to_owned(),
+        })
+    }
+
+    /// How reports name the directory `below` of this one.
+    pub(crate) fn named(&self, below: &Path) -> String {
+        match below.strip_prefix(&self.root) {
+            Ok(rest) if rest.as_os_str().is_empty() => self.display.clone(),
+            Ok(rest) => format!("{}/{}", self.display, slashed(rest)),
+            Err(_) => slashed(below),
+        }
+    }
+
+    /// Whether it was fetched, so that its path tells nobody anything.
+    pub(crate) fn is_fetched(&self) -> bool {
+        self.display != slashed(&self.root)
     }
 
     /// The package in the directory `root`.

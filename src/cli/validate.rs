@@ -17,6 +17,7 @@ use apkit::spec::codes::manifest;
 use super::args::{Format, Validate, When};
 use super::exit::Exit;
 use super::failure::{self, Failure};
+use super::store::Scratch;
 use super::target::Target;
 use super::{output, screen};
 
@@ -28,12 +29,19 @@ pub(crate) fn run(arguments: &Validate, color: When) -> Result<Exit, Failure> {
         exit = Exit::Failed;
     };
     let mut beside = Beside::default();
+    let mut fetched = Vec::new();
     let targets = if arguments.recursive {
-        search(&arguments.paths, &arguments.exclude, &mut beside, &mut tell)?
+        search(
+            &arguments.paths,
+            &arguments.exclude,
+            &mut beside,
+            Some(&mut fetched),
+            &mut tell,
+        )?
     } else {
         let mut targets = Vec::new();
         for path in &arguments.paths {
-            match Target::of(path) {
+            match Target::of_source(path, &mut fetched) {
                 Ok(target) => targets.push(target),
                 Err(failure) => tell(failure),
             }
@@ -152,16 +160,21 @@ impl Beside {
 }
 
 /// The packages below the given paths, each once; and what other manifests
-/// there are, described.
+/// there are, described. Sources are fetched if there is where to keep them.
 pub(super) fn search(
     paths: &[PathBuf],
     exclude: &[String],
     beside: &mut Beside,
+    mut fetched: Option<&mut Vec<Scratch>>,
     tell: &mut impl FnMut(Failure),
 ) -> Result<Vec<Target>, Failure> {
     let mut targets = Vec::new();
     for path in paths {
-        let top = match Target::of(path) {
+        let top = match &mut fetched {
+            Some(fetched) => Target::of_source(path, fetched),
+            None => Target::of(path),
+        };
+        let top = match top {
             Ok(top) => top,
             Err(failure) => {
                 tell(failure);
@@ -177,16 +190,27 @@ pub(super) fn search(
         }
         beside.skills += found.skill_files;
         let lacking = found.lacking.iter();
-        beside
-            .lacking
-            .extend(lacking.map(|root| failure::show(undotted(root))));
-        beside
-            .native
-            .extend(found.native.iter().map(|(manifest, client)| {
-                format!("{} (for {client})", failure::show(undotted(manifest)))
-            }));
+        let named = |path: &Path| {
+            if top.is_fetched() {
+                visible(&top.named(path)).into_owned()
+            } else {
+                failure::show(undotted(path))
+            }
+        };
+        beside.lacking.extend(lacking.map(|root| named(root)));
+        beside.native.extend(
+            found
+                .native
+                .iter()
+                .map(|(manifest, client)| format!("{} (for {client})", named(manifest))),
+        );
         for root in found.packages {
-            targets.push(Target::new(undotted(&root).to_owned()));
+            targets.push(if top.is_fetched() {
+                let display = top.named(&root);
+                Target { root, display }
+            } else {
+                Target::new(undotted(&root).to_owned())
+            });
         }
     }
     beside.native.sort_unstable();

@@ -90,6 +90,10 @@ pub(super) fn visible_cut(text: &str, most: usize) -> Cow<'_, str> {
 /// Writes `value` as JSON with every hazardous character as `\uXXXX`, and a
 /// final line feed. Readers get the same value; a terminal that shows the text
 /// gets nothing to obey.
+///
+/// # Errors
+///
+/// Fails only if `out` does, or `value` cannot be serialised.
 pub fn write_json(out: &mut dyn io::Write, value: &impl Serialize, pretty: bool) -> io::Result<()> {
     let text = if pretty {
         serde_json::to_string_pretty(value)?

@@ -1,13 +1,16 @@
 //! Unix: locks, detached processes, the user's name.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 /// A lock that is held until it is dropped or the process ends, however it ends.
 #[derive(Debug)]
@@ -78,6 +81,16 @@ pub fn nameless_file(directory: &Path) -> io::Result<File> {
         .open(&path)?;
     std::fs::remove_file(&path)?;
     Ok(file)
+}
+
+/// Makes a directory that only the user can look into and that nobody else has
+/// made before.
+///
+/// # Errors
+///
+/// Fails as `mkdir` does.
+pub fn make_private_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(path)
 }
 
 /// Makes files that `options` creates readable for the user only.
@@ -166,5 +179,90 @@ pub fn user_name() -> Option<String> {
         // The name lies in the buffer, which is still alive.
         let name = CStr::from_ptr(record.pw_name).to_str().ok()?;
         (!name.is_empty()).then(|| name.to_owned())
+    }
+}
+
+/// What tells one file from all others on this machine, whatever its name.
+pub fn file_id(path: &Path) -> Option<(u64, u64)> {
+    let metadata = std::fs::symlink_metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// Exchanges what two paths name, in one step. `false` if the system or the file
+/// system has no such step; nothing has changed then.
+///
+/// # Errors
+///
+/// Fails as `rename` does.
+pub fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
+    let [one, other] = [one, other]
+        .map(|path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other));
+    let (one, other) = (one?, other?);
+    #[cfg(target_os = "linux")]
+    #[expect(unsafe_code, reason = "both are C strings that outlive the call")]
+    let status = unsafe {
+        libc::syscall(
+            libc::SYS_renameat2,
+            libc::AT_FDCWD,
+            one.as_ptr(),
+            libc::AT_FDCWD,
+            other.as_ptr(),
+            libc::RENAME_EXCHANGE,
+        )
+    };
+    #[cfg(target_os = "macos")]
+    #[expect(unsafe_code, reason = "both are C strings that outlive the call")]
+    let status = unsafe { libc::renamex_np(one.as_ptr(), other.as_ptr(), libc::RENAME_SWAP) };
+    #[cfg(not(any(target_os = "linux", target_os = "macos")))]
+    let status = {
+        let _ = (one, other);
+        return Ok(false);
+    };
+    if status == 0 {
+        return Ok(true);
+    }
+    let error = io::Error::last_os_error();
+    match error.raw_os_error() {
+        Some(libc::ENOSYS | libc::EINVAL | libc::ENOTSUP) => Ok(false),
+        _ => Err(error),
+    }
+}
+
+/// What the handler sets. It is never freed, as the handler may run at any time.
+static INTERRUPTED: AtomicPtr<AtomicBool> = AtomicPtr::new(std::ptr::null_mut());
+
+extern "C" fn interrupted(_signal: libc::c_int) {
+    let flag = INTERRUPTED.load(Ordering::Acquire);
+    #[expect(
+        unsafe_code,
+        reason = "the pointer is null or of an Arc that was given away for good"
+    )]
+    if let Some(flag) = unsafe { flag.as_ref() } {
+        flag.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Has `flag` set when the user interrupts the program or it is asked to end. The
+/// second time, it ends at once.
+pub fn on_interrupt(flag: Arc<AtomicBool>) {
+    INTERRUPTED.store(Arc::into_raw(flag).cast_mut(), Ordering::Release);
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        #[expect(
+            unsafe_code,
+            reason = "the handler only stores to an atomic, which is async-signal-safe"
+        )]
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            // What is ignored (by nohup, say) stays ignored.
+            if libc::sigaction(signal, std::ptr::null(), &raw mut action) != 0
+                || action.sa_sigaction == libc::SIG_IGN
+            {
+                continue;
+            }
+            action.sa_sigaction = interrupted as *const () as libc::sighandler_t;
+            action.sa_flags = libc::SA_RESETHAND;
+            libc::sigemptyset(&raw mut action.sa_mask);
+            libc::sigaction(signal, &raw const action, std::ptr::null_mut());
+        }
     }
 }

@@ -7,6 +7,8 @@ use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 const ERROR_SHARING_VIOLATION: i32 = 32;
 const GENERIC_READ_AND_WRITE: u32 = 0xC000_0000;
@@ -29,6 +31,7 @@ unsafe extern "system" {
     fn OpenProcess(access: u32, inherit: i32, id: u32) -> *mut c_void;
     fn GetExitCodeProcess(handle: *mut c_void, code: *mut u32) -> i32;
     fn CloseHandle(handle: *mut c_void) -> i32;
+    fn SetConsoleCtrlHandler(handler: Option<extern "system" fn(u32) -> i32>, add: i32) -> i32;
 }
 
 /// A lock that is held until it is dropped or the process ends, however it ends.
@@ -64,6 +67,16 @@ pub fn try_lock(path: &Path) -> io::Result<Option<Lock>> {
 /// Fails as `CreateDirectory` does.
 pub fn create_private_dir(path: &Path) -> io::Result<()> {
     std::fs::create_dir_all(path)
+}
+
+/// Makes a directory that nobody else has made before. Those below the user's
+/// profile are the user's alone.
+///
+/// # Errors
+///
+/// Fails as `CreateDirectory` does.
+pub fn make_private_dir(path: &Path) -> io::Result<()> {
+    std::fs::create_dir(path)
 }
 
 /// Files below the user's profile are the user's alone.
@@ -117,4 +130,44 @@ pub fn is_running(id: u32) -> bool {
 /// Windows always sets `USERNAME`, which is asked before this.
 pub fn user_name() -> Option<String> {
     None
+}
+
+/// Windows has such numbers, but not in the standard library.
+pub fn file_id(_path: &Path) -> Option<(u64, u64)> {
+    None
+}
+
+/// Windows exchanges no directories in one step.
+///
+/// # Errors
+///
+/// Never.
+pub fn exchange(_one: &Path, _other: &Path) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// What the handler sets. It is never freed, as the handler may run at any time.
+static INTERRUPTED: AtomicPtr<AtomicBool> = AtomicPtr::new(std::ptr::null_mut());
+
+extern "system" fn interrupted(_event: u32) -> i32 {
+    let flag = INTERRUPTED.load(Ordering::Acquire);
+    #[expect(
+        unsafe_code,
+        reason = "the pointer is null or of an Arc that was given away for good"
+    )]
+    match unsafe { flag.as_ref() } {
+        // The second time, the default handler ends the program.
+        Some(flag) => i32::from(!flag.swap(true, Ordering::Relaxed)),
+        None => 0,
+    }
+}
+
+/// Has `flag` set when the user interrupts the program. The second time, it ends
+/// at once.
+pub fn on_interrupt(flag: Arc<AtomicBool>) {
+    INTERRUPTED.store(Arc::into_raw(flag).cast_mut(), Ordering::Release);
+    #[expect(unsafe_code, reason = "the handler only stores to an atomic")]
+    unsafe {
+        SetConsoleCtrlHandler(Some(interrupted), 1);
+    }
 }

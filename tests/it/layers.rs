@@ -57,6 +57,7 @@ const CRATES: &[(&str, &str)] = &[
     ("sha2", "source"),
     ("git2", "source/git"),
     ("nodejs_semver", "source/npm"),
+    ("nodejs_semver", "store/policy"),
     ("npmrc_config_rs", "source/npm"),
     ("reqwest", "net"),
     ("rustls", "net"),

@@ -38,6 +38,7 @@ mod source_git;
 mod source_grammar;
 mod source_npm;
 mod source_remote;
+mod store;
 mod support;
 mod sync;
 mod web;

@@ -1,0 +1,203 @@
+//! `apkit import`.
+
+use std::io::{self, Write};
+
+use serde_json::{Map, Value, json};
+
+use apkit::package::Report;
+use apkit::render::{text, visible};
+use apkit::source::Source;
+use apkit::store::{self, Done, Folder, Imported, Options, Outcome, Store};
+
+use super::super::args::When;
+use super::super::exit::Exit;
+use super::super::failure::{Failure, show};
+use super::super::{output, screen};
+use super::{Import, Scratch, Session, json, words};
+
+/// One package, as asked for, and what came of it.
+struct Line {
+    asked: String,
+    result: Result<Imported, store::Error>,
+}
+
+pub(crate) fn run(arguments: &Import, color: When) -> Result<Exit, Failure> {
+    let mut session = Session::start()?;
+    let store = session.store(&arguments.place)?;
+    let mut exit = Exit::Clean;
+    let mut results = Vec::new();
+    if arguments.sources.is_empty() {
+        let scratch = scratch(arguments)?;
+        let options = options(arguments, &session, scratch.as_ref());
+        let restored = store
+            .restore(&session.request(), &options)
+            .map_err(|error| Failure::store("restore".to_owned(), error))?;
+        results.extend(restored.into_iter().map(|restored| Line {
+            asked: restored.name,
+            result: restored.result,
+        }));
+    }
+    for text in &arguments.sources {
+        // What one brought must not be in the way of the next.
+        let scratch = scratch(arguments)?;
+        let options = options(arguments, &session, scratch.as_ref());
+        let result = one(text, arguments.frozen, &store, &session, &options);
+        results.push(Line {
+            asked: text.clone(),
+            result,
+        });
+        if session.stop().is_requested() {
+            break;
+        }
+    }
+    session.end();
+    for result in &results {
+        exit = exit.max(exit_of(result));
+    }
+    if arguments.shape.is_json() {
+        let items = results.into_iter().map(|result| as_json(result, &store));
+        output::to_stdout(|out| json::write("results", items.collect(), out))?;
+    } else {
+        let mut failures = Vec::new();
+        output::to_stdout(|out| {
+            for result in results {
+                if let Err(failure) = as_text(result, arguments.dry_run, color, out)? {
+                    failures.push(failure);
+                }
+            }
+            Ok(())
+        })?;
+        for failure in failures {
+            failure.tell();
+        }
+    }
+    Ok(exit)
+}
+
+fn scratch(arguments: &Import) -> Result<Option<Scratch>, Failure> {
+    arguments.dry_run.then(Scratch::new).transpose()
+}
+
+fn options(arguments: &Import, session: &Session, scratch: Option<&Scratch>) -> Options {
+    let folders = arguments.skills_to.iter().map(|directory| Folder {
+        directory: session.absolute(directory),
+        scripts: arguments.allow_scripts,
+    });
+    Options {
+        replace: arguments.replace,
+        strict: arguments.strict,
+        drafts: arguments.draft.applies(),
+        folders: folders.collect(),
+        allow_scripts: arguments.allow_scripts,
+        dry_run: scratch.map(|scratch| scratch.path().to_owned()),
+    }
+}
+
+fn one(
+    text: &str,
+    frozen: bool,
+    store: &Store,
+    session: &Session,
+    options: &Options,
+) -> Result<Imported, store::Error> {
+    let source = Source::parse(text, session.environment())?;
+    let request = session.request();
+    if frozen {
+        store.import_frozen(&source, &request, options)
+    } else {
+        store.import(&source, &request, options)
+    }
+}
+
+fn exit_of(result: &Line) -> Exit {
+    match &result.result {
+        Ok(Imported::Done(done)) if done.folders.problems.is_empty() => Exit::Clean,
+        Ok(Imported::Rejected(_)) => Exit::Findings,
+        _ => Exit::Failed,
+    }
+}
+
+fn as_text(
+    result: Line,
+    dry_run: bool,
+    color: When,
+    out: &mut dyn Write,
+) -> io::Result<Result<(), Failure>> {
+    match result.result {
+        Ok(Imported::Done(done)) => {
+            said(&done, dry_run, out)?;
+            words::notes(&done, out)?;
+            Ok(problems(&done.folders.problems))
+        }
+        Ok(Imported::Rejected(package)) => {
+            let report = Report {
+                packages: vec![*package],
+            };
+            let options = text::Options {
+                screen: screen::of(color, false),
+                quiet: None,
+            };
+            text::write(&report, &options, out)?;
+            writeln!(out, "nothing was imported from {}", visible(&result.asked))?;
+            Ok(Ok(()))
+        }
+        Err(error) => Ok(Err(Failure::store(
+            format!("import {}", visible(&result.asked)),
+            error,
+        ))),
+    }
+}
+
+/// Folders that were not written are a failure, though the package is in place.
+pub(super) fn problems(problems: &[store::Problem]) -> Result<(), Failure> {
+    match problems {
+        [] => Ok(()),
+        problems => Err(Failure::Folders {
+            folders: problems
+                .iter()
+                .map(|problem| format!("{} {}", show(&problem.path), problem.problem))
+                .collect(),
+        }),
+    }
+}
+
+fn said(done: &Done, dry_run: bool, out: &mut dyn Write) -> io::Result<()> {
+    let would = if dry_run { "would be " } else { "" };
+    let what = match done.outcome {
+        Outcome::Installed => format!("{would}imported"),
+        Outcome::Updated => format!("{would}updated"),
+        Outcome::Repaired => format!("{would}put back as it was"),
+        Outcome::Recorded => format!("same content; {would}recorded in the lock file"),
+        Outcome::Unchanged => "is in place already".to_owned(),
+    };
+    writeln!(
+        out,
+        "{}: {what}, {}, from {}",
+        words::title(&done.name, &done.entry),
+        words::components(&done.package),
+        words::origin(&done.entry)
+    )
+}
+
+fn as_json(result: Line, store: &Store) -> Value {
+    let mut members = Map::new();
+    match result.result {
+        Ok(Imported::Done(done)) => {
+            members = json::done(*done);
+            let name = members.get("name").and_then(Value::as_str);
+            let place = name.map(|name| store.package_root(name));
+            let place = place.map(|place| super::super::failure::slashed(&place));
+            members.insert("path".to_owned(), json!(place));
+        }
+        Ok(Imported::Rejected(package)) => {
+            members.insert("outcome".to_owned(), json!("rejected"));
+            members.insert("package".to_owned(), json::package(*package));
+        }
+        Err(error) => {
+            members.insert("outcome".to_owned(), json!("failed"));
+            members.insert("message".to_owned(), json!(error.to_string()));
+        }
+    }
+    members.insert("asked".to_owned(), json!(result.asked));
+    Value::Object(members)
+}

@@ -1,0 +1,128 @@
+//! What is said about packages of a store, as JSON. README.md names the members.
+
+use std::io::{self, Write};
+
+use serde_json::{Map, Value, json};
+
+use apkit::archive::Change;
+use apkit::package::{Package, Report};
+use apkit::render;
+use apkit::render::json_v1;
+use apkit::source::Resolved;
+use apkit::store::{Done, Entry, Folders, Outcome, Problem, shown_version};
+
+use super::super::failure::slashed;
+
+/// Writes a document whose one list is `member`.
+pub(super) fn write(member: &str, items: Vec<Value>, out: &mut dyn Write) -> io::Result<()> {
+    let mut document = header();
+    document.insert(member.to_owned(), Value::Array(items));
+    render::write_json(out, &Value::Object(document), true)
+}
+
+/// What every document has.
+pub(super) fn header() -> Map<String, Value> {
+    let tool = json!({"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")});
+    let mut document = Map::new();
+    document.insert("schema_version".to_owned(), json!(1));
+    document.insert("tool".to_owned(), tool);
+    document
+}
+
+/// What the lock file says of a package.
+pub(super) fn entry(entry: &Entry) -> Value {
+    let resolved = match &entry.resolved {
+        Resolved::Content => json!({}),
+        Resolved::Commit { id, reference } => json!({"commit": id, "reference": reference}),
+        Resolved::Version {
+            version,
+            integrity,
+            tarball,
+        } => json!({"version": version, "integrity": integrity, "tarball": tarball}),
+        Resolved::Archive { integrity } => json!({"integrity": integrity}),
+    };
+    json!({
+        "source": entry.source.to_string(),
+        "key": entry.source.key(),
+        "kind": entry.source.kind().as_str(),
+        "resolved": resolved,
+        "digest": entry.digest.to_string(),
+        "version": entry.version,
+        "shown_version": shown_version(entry.version.as_deref(), &entry.digest),
+        "spec_version": entry.spec_version,
+    })
+}
+
+/// What a client gets of a package, and every finding, as in a report.
+pub(super) fn package(package: Package) -> Value {
+    let report = Report {
+        packages: vec![package],
+    };
+    let mut text = Vec::new();
+    let written = json_v1::write(&report, &mut text);
+    let document: Value = written
+        .and_then(|()| Ok(serde_json::from_slice(&text)?))
+        .unwrap_or_default();
+    document.pointer("/packages/0").cloned().unwrap_or_default()
+}
+
+pub(super) fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Installed => "installed",
+        Outcome::Updated => "updated",
+        Outcome::Repaired => "repaired",
+        Outcome::Recorded => "recorded",
+        Outcome::Unchanged => "unchanged",
+    }
+}
+
+/// A package that is in place.
+pub(super) fn done(done: Done) -> Map<String, Value> {
+    let mut members = Map::new();
+    let mut set = |key: &str, value: Value| members.insert(key.to_owned(), value);
+    set("name", json!(done.name));
+    set("outcome", json!(outcome(done.outcome)));
+    set("before", done.before.as_ref().map(entry).into());
+    set("after", entry(&done.entry));
+    set("left_out", {
+        let left_out = done.left_out.iter();
+        let left_out =
+            left_out.map(|left| json!({"path": left.path, "reason": left.reason.to_string()}));
+        left_out.collect()
+    });
+    set("discarded", changes(&done.discarded));
+    set("folders", folders(&done.folders));
+    set("package", package(done.package));
+    members
+}
+
+pub(super) fn changes(changes: &[Change]) -> Value {
+    let changes = changes
+        .iter()
+        .map(|change| json!({"path": change.path.as_str(), "change": change.kind.to_string()}));
+    changes.collect()
+}
+
+pub(super) fn folders(folders: &Folders) -> Value {
+    let copied = folders.copied.iter().map(|copied| {
+        json!({
+            "path": slashed(&copied.path),
+            "scripts_left_out": copied.scripts_left_out,
+            "links_left_out": copied.links_left_out,
+        })
+    });
+    let removed = folders.removed.iter().map(|path| json!(slashed(path)));
+    json!({
+        "copied": copied.collect::<Value>(),
+        "removed": removed.collect::<Value>(),
+        "outside": folders.outside.iter().map(|path| json!(slashed(path))).collect::<Value>(),
+        "problems": problems(&folders.problems),
+    })
+}
+
+pub(super) fn problems(problems: &[Problem]) -> Value {
+    let problems = problems
+        .iter()
+        .map(|problem| json!({"path": slashed(&problem.path), "problem": problem.problem}));
+    problems.collect()
+}

@@ -1,0 +1,137 @@
+//! `apkit list`.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use apkit::diagnostic::Severity;
+use apkit::package::{self, Verdict};
+use apkit::render::visible;
+use apkit::store::{Available, LockFile, Store};
+
+use super::super::exit::Exit;
+use super::super::failure::{self, Failure, slashed};
+use super::super::output;
+use super::{List, Session, json, words};
+
+pub(crate) fn run(arguments: &List) -> Result<Exit, Failure> {
+    let session = Session::start()?;
+    let store = session.store(&arguments.place)?;
+    let failure = |error| Failure::store("list packages".to_owned(), error);
+    if arguments.available {
+        let more = arguments.from.iter().map(|from| session.absolute(from));
+        let options = package::Options {
+            drafts: arguments.draft.applies(),
+            keep_sources: false,
+        };
+        let more: Vec<PathBuf> = more.collect();
+        if more.is_empty() && store.policy().sources().next().is_none() {
+            return Err(Failure::NoCatalogue);
+        }
+        let found = store
+            .available(&more, &options, session.stop())
+            .map_err(failure)?;
+        return available(found, arguments.shape.is_json());
+    }
+    let installed = store.installed(session.stop()).map_err(failure)?;
+    let unmanaged = store.unmanaged(session.stop()).map_err(failure)?;
+    if arguments.shape.is_json() {
+        let items = installed.packages.iter().map(|(name, entry)| {
+            let place = store.package_root(name);
+            let mut item = json::entry(entry);
+            if let Value::Object(members) = &mut item {
+                members.insert("name".to_owned(), json!(name));
+                members.insert("path".to_owned(), json!(slashed(&place)));
+                members.insert("missing".to_owned(), json!(!place.is_dir()));
+            }
+            item
+        });
+        output::to_stdout(|out| json::write("packages", items.collect(), out))?;
+    } else {
+        output::to_stdout(|out| as_text(&installed, &store, out))?;
+    }
+    if !unmanaged.is_empty() {
+        failure::note(&format!(
+            "apkit has not put these into {}: {}",
+            failure::show(&store.root().join("plugins")),
+            visible(&unmanaged.join(", "))
+        ));
+    }
+    Ok(Exit::Clean)
+}
+
+fn as_text(installed: &LockFile, store: &Store, out: &mut dyn Write) -> io::Result<()> {
+    if installed.packages.is_empty() {
+        return writeln!(out, "no packages in {}", failure::show(store.root()));
+    }
+    let titles = installed
+        .packages
+        .iter()
+        .map(|(name, entry)| words::title(name, entry));
+    let titles: Vec<String> = titles.collect();
+    let width = titles.iter().map(|title| title.chars().count()).max();
+    let width = width.unwrap_or_default();
+    for (title, (name, entry)) in titles.iter().zip(&installed.packages) {
+        let missing = if store.package_root(name).is_dir() {
+            ""
+        } else {
+            "  missing; apkit update puts it back"
+        };
+        writeln!(out, "{title:width$}  {}{missing}", words::origin(entry))?;
+    }
+    Ok(())
+}
+
+fn available(found: Vec<Available>, is_json: bool) -> Result<Exit, Failure> {
+    output::to_stdout(|out| {
+        if is_json {
+            let items = found.into_iter().map(|available| {
+                json!({
+                    "source": available.source.to_string(),
+                    "installed": available.installed,
+                    "package": json::package(available.package),
+                })
+            });
+            return json::write("available", items.collect(), out);
+        }
+        for available in &found {
+            one_available(available, out)?;
+        }
+        Ok(())
+    })?;
+    Ok(Exit::Clean)
+}
+
+fn one_available(available: &Available, out: &mut dyn Write) -> io::Result<()> {
+    let package = &available.package;
+    let source = available.source.to_string();
+    let count = |severity| {
+        let findings = package.diagnostics.iter();
+        findings
+            .filter(|found| found.severity() == severity)
+            .count()
+    };
+    let findings = match (count(Severity::Error), count(Severity::Warning)) {
+        (0, 0) => String::new(),
+        (errors, warnings) => format!("  errors: {errors}, warnings: {warnings}"),
+    };
+    if package.verdict == Verdict::Rejected {
+        return writeln!(out, "rejected: {}{findings}", visible(&source));
+    }
+    let name = package.name.as_deref().unwrap_or_default();
+    let version = package.version.as_deref().unwrap_or("without a version");
+    let installed = if available.installed {
+        "  installed"
+    } else {
+        ""
+    };
+    writeln!(
+        out,
+        "{} {}  {}  {}{findings}{installed}",
+        visible(name),
+        visible(version),
+        words::components(package),
+        visible(&source),
+    )
+}

@@ -1,0 +1,126 @@
+//! The commands around the store: `apkit import`, `list`, `update`, `verify`,
+//! `remove` and `skills`.
+
+mod args;
+mod import;
+mod json;
+mod list;
+mod progress;
+mod remove;
+mod scratch;
+mod skills;
+mod update;
+mod verify;
+mod words;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use apkit::source::{Environment, Progress, Quiet, Request, Stop};
+use apkit::store::{self, Store};
+use apkit::sys;
+
+use super::failure::{self, Failure};
+
+pub(crate) use args::{Import, List, Remove, Skills, Update, Verify};
+pub(crate) use import::run as import;
+pub(crate) use list::run as list;
+pub(crate) use remove::run as remove;
+pub(crate) use scratch::Scratch;
+pub(crate) use skills::run as skills;
+pub(crate) use update::run as update;
+pub(crate) use verify::run as verify;
+
+/// How long a command waits for another one that changes the same store.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a fetch works with, taken from the process.
+pub(crate) struct Session {
+    environment: Environment,
+    stop: Stop,
+    progress: Box<dyn Progress>,
+}
+
+impl Session {
+    /// Takes it, and has an interrupt end the work instead of the process.
+    pub(crate) fn start() -> Result<Self, Failure> {
+        let directory = env::current_dir().map_err(|error| Failure::Read {
+            path: PathBuf::from("."),
+            error,
+        })?;
+        let stop = Stop::default();
+        sys::on_interrupt(stop.flag());
+        Ok(Self {
+            environment: Environment {
+                variables: env::vars_os().collect(),
+                home: env::home_dir().filter(|home| !home.as_os_str().is_empty()),
+                directory,
+                program: env::current_exe().ok(),
+            },
+            stop,
+            progress: progress::on_terminal(),
+        })
+    }
+
+    pub(crate) fn request(&self) -> Request<'_> {
+        Request {
+            environment: &self.environment,
+            progress: &*self.progress,
+            stop: &self.stop,
+            pinned: None,
+        }
+    }
+
+    pub(crate) fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// Ends the line that shows how a fetch proceeds, before the results.
+    fn end(&mut self) {
+        self.progress = Box::new(Quiet);
+    }
+
+    fn stop(&self) -> &Stop {
+        &self.stop
+    }
+
+    /// A path as it is seen from the working directory.
+    fn absolute(&self, path: &Path) -> PathBuf {
+        // Without `.`, which the lock file would otherwise hold.
+        self.environment.directory.join(path).components().collect()
+    }
+
+    /// The store that the command line names.
+    fn store(&self, place: &args::Place) -> Result<Store, Failure> {
+        let opened = if place.project {
+            Store::of_project(&self.environment.directory)
+        } else {
+            let root = match (&place.root, self.environment.get("APKIT_HOME")) {
+                (Some(root), _) => self.absolute(root),
+                (None, Some(root)) => self.absolute(Path::new(root)),
+                (None, None) => match &self.environment.home {
+                    Some(home) => home.join(".agents"),
+                    None => return Err(Failure::NoHome),
+                },
+            };
+            Store::open(root)
+        };
+        let store = opened.map_err(|error| Failure::store("open the store".to_owned(), error))?;
+        Ok(store.waiting(PATIENCE, |root| {
+            failure::note(&format!(
+                "another apkit is changing {}; waiting for it",
+                failure::show(root)
+            ));
+        }))
+    }
+}
+
+impl Failure {
+    fn store(what: String, error: store::Error) -> Self {
+        Self::Store {
+            what,
+            error: Box::new(error),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! `apkit update`.
+
+use std::io::{self, Write};
+
+use serde_json::{Map, Value, json};
+
+use apkit::package::Report;
+use apkit::render::{text, visible};
+use apkit::store::{self, Entry, Outcome, Store, Updated, VersionChange, shown_version};
+
+use super::super::args::When;
+use super::super::exit::Exit;
+use super::super::failure::Failure;
+use super::super::{output, screen};
+use super::{Session, Update, import, json, words};
+
+/// One package and what came of it.
+struct Line {
+    name: String,
+    result: Result<Updated, store::Error>,
+}
+
+pub(crate) fn run(arguments: &Update, color: When) -> Result<Exit, Failure> {
+    let mut session = Session::start()?;
+    let store = session.store(&arguments.place)?;
+    let lines = all(arguments, &store, &session)?;
+    session.end();
+    let exit = lines.iter().map(exit_of).max().unwrap_or(Exit::Clean);
+    if arguments.shape.is_json() {
+        let items = lines.into_iter().map(as_json).collect();
+        output::to_stdout(|out| json::write("results", items, out))?;
+        return Ok(exit);
+    }
+    let mut failures = Vec::new();
+    output::to_stdout(|out| {
+        if lines.is_empty() {
+            writeln!(
+                out,
+                "no packages in {}",
+                super::super::failure::show(store.root())
+            )?;
+        }
+        for line in lines {
+            if let Err(failure) = as_text(line, color, out)? {
+                failures.push(failure);
+            }
+        }
+        Ok(())
+    })?;
+    for failure in failures {
+        failure.tell();
+    }
+    Ok(exit)
+}
+
+fn all(arguments: &Update, store: &Store, session: &Session) -> Result<Vec<Line>, Failure> {
+    let update = store::Update {
+        check: arguments.check,
+        to: arguments.to.clone(),
+        strict: arguments.strict,
+        drafts: arguments.draft.applies(),
+    };
+    if update.to.is_some() && arguments.names.len() > 1 {
+        return Err(Failure::ToOfSeveral);
+    }
+    let mut names = Vec::new();
+    if arguments.names.is_empty() {
+        let installed = store
+            .installed(session.stop())
+            .map_err(|error| Failure::store("update".to_owned(), error))?;
+        names.extend(installed.packages.into_keys().map(Ok));
+    }
+    for text in &arguments.names {
+        let name = store.name_of(text, session.environment(), session.stop());
+        names.push(name.map_err(|error| (text.clone(), error)));
+    }
+    let mut lines = Vec::new();
+    for name in names {
+        lines.push(match name {
+            Ok(name) => Line {
+                result: store.update(&name, &session.request(), &update),
+                name,
+            },
+            Err((name, error)) => Line {
+                name,
+                result: Err(error),
+            },
+        });
+        if session.stop().is_requested() {
+            break;
+        }
+    }
+    Ok(lines)
+}
+
+fn exit_of(line: &Line) -> Exit {
+    match &line.result {
+        Ok(Updated::Done(done)) if !done.folders.problems.is_empty() => Exit::Failed,
+        Ok(Updated::Current(_) | Updated::Done(_)) => Exit::Clean,
+        Ok(Updated::Available { .. } | Updated::Rejected(_)) => Exit::Findings,
+        Err(_) => Exit::Failed,
+    }
+}
+
+fn as_text(line: Line, color: When, out: &mut dyn Write) -> io::Result<Result<(), Failure>> {
+    let name = visible(&line.name).into_owned();
+    match line.result {
+        Ok(Updated::Current(entry)) => {
+            writeln!(out, "{name}: current ({})", words::content(&entry))?;
+        }
+        Ok(Updated::Available { before, after }) => {
+            writeln!(
+                out,
+                "{name}: update available, {}",
+                between(&before, &after)
+            )?;
+        }
+        Ok(Updated::Done(done)) => {
+            let step = done
+                .before
+                .as_ref()
+                .map(|before| between(before, &done.entry))
+                .unwrap_or_default();
+            match done.outcome {
+                Outcome::Recorded => {
+                    writeln!(out, "{name}: same content, {step}")?;
+                }
+                Outcome::Repaired => writeln!(out, "{name}: put back as it was")?,
+                _ => writeln!(out, "{name}: updated, {step}")?,
+            }
+            words::notes(&done, out)?;
+            return Ok(import::problems(&done.folders.problems));
+        }
+        Ok(Updated::Rejected(package)) => {
+            let report = Report {
+                packages: vec![*package],
+            };
+            let options = text::Options {
+                screen: screen::of(color, false),
+                quiet: None,
+            };
+            text::write(&report, &options, out)?;
+            writeln!(
+                out,
+                "{name}: the new content is rejected, the old one stays"
+            )?;
+        }
+        Err(error) => {
+            let state = if error.is_unreachable() {
+                "unreachable, which does not say whether it is current"
+            } else {
+                "not updated"
+            };
+            writeln!(out, "{name}: {state}")?;
+            return Ok(Err(Failure::store(format!("update {name}"), error)));
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// From one content to another.
+fn between(before: &Entry, after: &Entry) -> String {
+    let version = |entry: &Entry| shown_version(entry.version.as_deref(), &entry.digest);
+    let change = match change(before, after) {
+        Some(change) => format!(" ({})", change.as_str()),
+        None => String::new(),
+    };
+    format!(
+        "{} to {}{change}, {} to {}",
+        visible(&version(before)),
+        visible(&version(after)),
+        words::content(before),
+        words::content(after)
+    )
+}
+
+fn change(before: &Entry, after: &Entry) -> Option<VersionChange> {
+    VersionChange::between(before.version.as_deref(), after.version.as_deref())
+}
+
+fn as_json(line: Line) -> Value {
+    let mut members = Map::new();
+    let outcome = |word: &str| json!(word);
+    match line.result {
+        Ok(Updated::Current(entry)) => {
+            members.insert("outcome".to_owned(), outcome("current"));
+            members.insert("after".to_owned(), json::entry(&entry));
+        }
+        Ok(Updated::Available { before, after }) => {
+            members.insert("outcome".to_owned(), outcome("available"));
+            let change = change(&before, &after).map(VersionChange::as_str);
+            members.insert("change".to_owned(), json!(change));
+            members.insert("before".to_owned(), json::entry(&before));
+            members.insert("after".to_owned(), json::entry(&after));
+        }
+        Ok(Updated::Done(done)) => {
+            let before = done.before.as_ref();
+            let change = before.and_then(|before| change(before, &done.entry));
+            members = json::done(*done);
+            let change = change.map(VersionChange::as_str);
+            members.insert("change".to_owned(), json!(change));
+        }
+        Ok(Updated::Rejected(package)) => {
+            members.insert("outcome".to_owned(), outcome("rejected"));
+            members.insert("package".to_owned(), json::package(*package));
+        }
+        Err(error) => {
+            let word = if error.is_unreachable() {
+                "unreachable"
+            } else {
+                "failed"
+            };
+            members.insert("outcome".to_owned(), outcome(word));
+            members.insert("message".to_owned(), json!(error.to_string()));
+        }
+    }
+    members.insert("name".to_owned(), json!(line.name));
+    Value::Object(members)
+}

@@ -1,0 +1,90 @@
+//! `apkit verify`.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use apkit::render::visible;
+use apkit::store::{State, Verified};
+
+use super::super::exit::Exit;
+use super::super::failure::{Failure, show};
+use super::super::output;
+use super::{Session, Verify, json, words};
+
+pub(crate) fn run(arguments: &Verify) -> Result<Exit, Failure> {
+    let session = Session::start()?;
+    let store = session.store(&arguments.place)?;
+    let verified = store
+        .verify(&arguments.names, session.stop())
+        .map_err(|error| Failure::store("verify".to_owned(), error))?;
+    let exit = if verified.iter().all(Verified::is_good) {
+        Exit::Clean
+    } else {
+        Exit::Findings
+    };
+    output::to_stdout(|out| {
+        if arguments.shape.is_json() {
+            return json::write("packages", verified.iter().map(as_json).collect(), out);
+        }
+        verified.iter().try_for_each(|found| as_text(found, out))
+    })?;
+    Ok(exit)
+}
+
+fn word(state: &State) -> &'static str {
+    match state {
+        State::Intact => "intact",
+        State::Missing => "missing",
+        State::Changed(_) => "changed",
+        State::Odd(_) => "odd",
+    }
+}
+
+fn as_text(found: &Verified, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "{}: {}",
+        words::title(&found.name, &found.entry),
+        word(&found.state)
+    )?;
+    match &found.state {
+        State::Changed(changes) => {
+            for change in changes {
+                writeln!(out, "  {}", visible(&change.to_string()))?;
+            }
+        }
+        State::Odd(refusal) => writeln!(out, "  {}", visible(&refusal.to_string()))?,
+        State::Intact | State::Missing => {}
+    }
+    for problem in &found.folders {
+        writeln!(out, "  {} {}", show(&problem.path), problem.problem)?;
+    }
+    if !found.is_good() {
+        writeln!(
+            out,
+            "  apkit update {} puts it back as it was or newer",
+            visible(&found.name)
+        )?;
+    }
+    Ok(())
+}
+
+fn as_json(found: &Verified) -> Value {
+    let changes = match &found.state {
+        State::Changed(changes) => json::changes(changes),
+        _ => json!([]),
+    };
+    let message = match &found.state {
+        State::Odd(refusal) => Some(refusal.to_string()),
+        _ => None,
+    };
+    json!({
+        "name": found.name,
+        "state": word(&found.state),
+        "changes": changes,
+        "message": message,
+        "folders": json::problems(&found.folders),
+        "digest": found.entry.digest.to_string(),
+    })
+}

@@ -1,0 +1,147 @@
+//! What is said about packages of a store, in words.
+
+use std::io::{self, Write};
+
+use apkit::archive::Change;
+use apkit::diagnostic::Severity;
+use apkit::package::Package;
+use apkit::render::visible;
+use apkit::source::Resolved;
+use apkit::store::{Done, Entry, Folders, shown_version};
+
+use super::super::failure::show;
+
+/// Digits of a commit or digest that are shown.
+const SHORT: usize = 12;
+/// The most entries of a list that are shown.
+const MOST: usize = 20;
+
+/// Name and version.
+pub(super) fn title(name: &str, entry: &Entry) -> String {
+    let version = shown_version(entry.version.as_deref(), &entry.digest);
+    format!("{} {}", visible(name), visible(&version))
+}
+
+/// Where a package comes from, and which content of it is there.
+pub(super) fn origin(entry: &Entry) -> String {
+    let source = entry.source.to_string();
+    match pin(entry) {
+        Some(pin) => format!("{} ({pin})", visible(&source)),
+        None => visible(&source).into_owned(),
+    }
+}
+
+/// Which content of its source it is, if a few words tell.
+pub(super) fn pin(entry: &Entry) -> Option<String> {
+    match &entry.resolved {
+        Resolved::Commit { id, .. } => Some(format!("commit {}", short(id))),
+        Resolved::Version { version, .. } => Some(format!("version {}", visible(version))),
+        Resolved::Content | Resolved::Archive { .. } => None,
+    }
+}
+
+/// What tells this content from another.
+pub(super) fn content(entry: &Entry) -> String {
+    pin(entry).unwrap_or_else(|| {
+        let digest = entry.digest.to_string();
+        let digits = digest.split(':').next_back().unwrap_or_default();
+        format!("content {}", short(digits))
+    })
+}
+
+fn short(id: &str) -> &str {
+    id.get(..SHORT).unwrap_or(id)
+}
+
+/// What a client gets.
+pub(super) fn components(package: &Package) -> String {
+    let count = |count: usize, what: &str| {
+        let plural = if count == 1 { "" } else { "s" };
+        format!("{count} {what}{plural}")
+    };
+    format!(
+        "{}, {}",
+        count(package.skills.loaded.len(), "skill"),
+        count(package.mcp.loaded.len(), "server")
+    )
+}
+
+/// What a user should know of a package that is in place.
+pub(super) fn notes(done: &Done, out: &mut dyn Write) -> io::Result<()> {
+    findings(&done.package, out)?;
+    let left_out = done.left_out.iter().map(ToString::to_string);
+    listed("left out", left_out.collect(), out)?;
+    discarded(&done.discarded, out)?;
+    folders(&done.folders, out)
+}
+
+/// What of a package does not load, and how much else was found.
+fn findings(package: &Package, out: &mut dyn Write) -> io::Result<()> {
+    let errors = package.diagnostics.iter();
+    let errors = errors.filter(|found| found.severity() == Severity::Error);
+    let errors = errors.map(|found| {
+        format!(
+            "{}: {} ({})",
+            visible(&found.path),
+            visible(&found.message),
+            found.code.id
+        )
+    });
+    listed("does not load", errors.collect(), out)?;
+    let warnings = package.diagnostics.iter();
+    let warnings = warnings.filter(|found| found.severity() == Severity::Warning);
+    match warnings.count() {
+        0 => Ok(()),
+        1 => writeln!(out, "  1 warning, which apkit validate shows"),
+        count => writeln!(out, "  {count} warnings, which apkit validate shows"),
+    }
+}
+
+/// Changes of somebody else that are gone.
+pub(super) fn discarded(changes: &[Change], out: &mut dyn Write) -> io::Result<()> {
+    let changes = changes.iter().map(ToString::to_string);
+    listed(
+        "changed since it was imported, and gone now",
+        changes.collect(),
+        out,
+    )
+}
+
+/// What became of plain skill folders.
+pub(super) fn folders(folders: &Folders, out: &mut dyn Write) -> io::Result<()> {
+    for copied in &folders.copied {
+        writeln!(out, "  skill copied to {}", show(&copied.path))?;
+        listed(
+            "scripts left out, --allow-scripts copies them",
+            copied.scripts_left_out.clone(),
+            out,
+        )?;
+        listed("links left out", copied.links_left_out.clone(), out)?;
+    }
+    for removed in &folders.removed {
+        writeln!(out, "  removed {}", show(removed))?;
+    }
+    for outside in &folders.outside {
+        writeln!(
+            out,
+            "  skills not copied to {}, which lies elsewhere; --skills-to copies them there",
+            show(outside)
+        )?;
+    }
+    Ok(())
+}
+
+/// One line for each, a few of many.
+pub(super) fn listed(what: &str, items: Vec<String>, out: &mut dyn Write) -> io::Result<()> {
+    if items.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "  {what}:")?;
+    for item in items.iter().take(MOST) {
+        writeln!(out, "    {}", visible(item))?;
+    }
+    match items.len().saturating_sub(MOST) {
+        0 => Ok(()),
+        more => writeln!(out, "    and {more} more"),
+    }
+}

@@ -1,0 +1,186 @@
+//! Why the store did not do what it was asked.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::lock_file::LockFileError;
+use super::policy::{Denied, PolicyError};
+use crate::source::{self, NoSource, Source};
+
+/// Why nothing was changed. Messages read after "failed to import …: ",
+/// "failed to update …: " and so on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The text is no source.
+    #[error("{0}")]
+    NoSource(#[from] NoSource),
+    /// The source gave nothing.
+    #[error("{0}")]
+    Fetch(#[from] source::Error),
+    /// A rule forbids it.
+    #[error("{0}")]
+    Denied(#[from] Denied),
+    /// The rules cannot be read.
+    #[error("{0}")]
+    Policy(#[from] PolicyError),
+    /// The lock file cannot be read.
+    #[error("{0}")]
+    LockFile(#[from] LockFileError),
+    /// The source holds no package where it was looked for.
+    #[error("there is no plugin.json at {place}{}", found_instead(found))]
+    NoPackage {
+        /// Where it was looked for.
+        place: String,
+        /// The packages elsewhere in it.
+        found: Vec<Source>,
+    },
+    /// Another package has the name.
+    #[error(
+        "a package named {name} is installed from {installed}; --replace puts this one in its place"
+    )]
+    OtherSource {
+        /// The name of both.
+        name: String,
+        /// Where the installed one comes from.
+        installed: String,
+    },
+    /// Something that we did not put there has the place.
+    #[error(
+        "{} is there, and apkit has not put it there; move it away first",
+        path.display()
+    )]
+    Foreign {
+        /// The place.
+        path: PathBuf,
+    },
+    /// The name is none that a directory can have everywhere.
+    #[error("the package is named {name:?}, and {problem}")]
+    Name {
+        /// Its name.
+        name: String,
+        /// Why that does not do.
+        problem: String,
+    },
+    /// No package of the name is installed.
+    #[error("no package named {name} is installed{}", did_you_mean(similar))]
+    NotInstalled {
+        /// The name asked for.
+        name: String,
+        /// Names that are installed and near it.
+        similar: Vec<String>,
+    },
+    /// The package has no such skill.
+    #[error(
+        "the package {package} has no skill named {name}{}",
+        did_you_mean(names)
+    )]
+    NoSkill {
+        /// The package.
+        package: String,
+        /// The name asked for.
+        name: String,
+        /// The skills it has.
+        names: Vec<String>,
+    },
+    /// The package has another name than before.
+    #[error("the package there is named {found} now; import it by its source, and remove {name}")]
+    Renamed {
+        /// Its name until now.
+        name: String,
+        /// Its name there.
+        found: String,
+    },
+    /// Somebody else changed the same package meanwhile.
+    #[error("the package {name} was changed by somebody else meanwhile; try again")]
+    Meanwhile {
+        /// Its name.
+        name: String,
+    },
+    /// Only what the lock file says may be installed.
+    #[error("{0}")]
+    Frozen(String),
+    /// The source has no versions to choose from.
+    #[error("{source_text} has no versions, tags or branches to choose from")]
+    NoVersions {
+        /// The source.
+        source_text: String,
+    },
+    /// A directory of ours is a link.
+    #[error("{} is a link; name the directory that it leads to with --root", path.display())]
+    Link {
+        /// The link.
+        path: PathBuf,
+    },
+    /// Another process holds the lock.
+    #[error(
+        "another apkit has been changing {} for {seconds} seconds; try again when it is done",
+        root.display()
+    )]
+    Busy {
+        /// The store.
+        root: PathBuf,
+        /// How long we waited.
+        seconds: u64,
+    },
+    /// The user asked to stop.
+    #[error("interrupted; nothing was changed")]
+    Interrupted,
+    /// The file system refused.
+    #[error("cannot {what} {}: {error}", path.display())]
+    Io {
+        /// What was attempted, a verb.
+        what: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+impl Error {
+    pub(super) fn io(what: &'static str, path: &Path, error: io::Error) -> Self {
+        Self::Io {
+            what,
+            path: path.to_owned(),
+            error,
+        }
+    }
+
+    /// Whether the source could not be reached or gave nothing, as opposed to
+    /// what it gave being refused.
+    pub fn is_unreachable(&self) -> bool {
+        match self {
+            Self::Fetch(error) => error.is_unreachable(),
+            _ => false,
+        }
+    }
+}
+
+fn found_instead(found: &[Source]) -> String {
+    if found.is_empty() {
+        return String::new();
+    }
+    let mut text = "; it holds packages, which are imported one by one:".to_owned();
+    for source in found {
+        text.push_str("\n  apkit import ");
+        text.push_str(&quoted(&source.to_string()));
+    }
+    text
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
+    if word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+fn did_you_mean(similar: &[String]) -> String {
+    match similar {
+        [] => String::new(),
+        similar => format!(", did you mean {}?", similar.join(" or ")),
+    }
+}

@@ -1,0 +1,176 @@
+//! Installed packages: where they lie, what the lock file says of them, and how
+//! they change.
+//!
+//! ```text
+//! ROOT/
+//! ├── plugins/NAME/        the packages; nothing but apkit writes there
+//! ├── plugin-data/NAME/    what a package may write (`PLUGIN_DATA`); no update touches it
+//! ├── apkit.lock           which content of which source every package is
+//! ├── apkit.toml           rules, written by the user
+//! └── .apkit/              staging, the journal of a change, listings of the trees
+//! ```
+//!
+//! A [`Store`] imports, updates, verifies and removes. Each change is one package,
+//! and happens as a whole or not at all, wherever the process ends (`change`).
+//!
+//! ```no_run
+//! use apkit::source::{Environment, Quiet, Request, Source, Stop};
+//! use apkit::store::{Imported, Options, Store};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let environment = Environment {
+//!     directory: std::env::current_dir()?,
+//!     ..Environment::default()
+//! };
+//! let stop = Stop::default();
+//! let request = Request { environment: &environment, progress: &Quiet, stop: &stop, pinned: None };
+//! let store = Store::open("/srv/agents")?;
+//! let source = Source::parse("./tide-table", &environment)?;
+//! if let Imported::Done(done) = store.import(&source, &request, &Options::default())? {
+//!     println!("{} {}", done.name, done.entry.digest);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod catalogue;
+mod change;
+mod error;
+mod folders;
+mod install;
+mod layout;
+mod lock_file;
+mod policy;
+mod remove;
+mod staging;
+mod state;
+mod update;
+mod version;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub use catalogue::{Available, InstalledSkill, ShownSkill};
+pub use error::Error;
+pub use folders::{Copied, Folders, Problem};
+pub use install::{Done, Imported, Options, Outcome, Restored};
+pub use lock_file::{Entry, Folder, LockFile, LockFileError, Mode};
+pub use policy::{Denied, FILE as POLICY_FILE, Policy, PolicyError};
+pub use remove::Removed;
+pub use state::{State, Verified};
+pub use update::{Update, Updated};
+pub use version::{VersionChange, shown_version};
+
+use self::layout::Layout;
+use crate::archive::Digest;
+
+/// How long a change waits for another one by default.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A place where packages are installed.
+pub struct Store {
+    layout: Layout,
+    /// What relative paths in the lock file start from.
+    base: PathBuf,
+    policy: Policy,
+    patience: Duration,
+    on_wait: Box<dyn Fn(&Path) + Send + Sync>,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store")
+            .field("root", &self.layout.root)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// The store in the directory `root`, an absolute path, which need not be
+    /// there yet. Its rules are those of `apkit.toml` in it.
+    ///
+    /// # Errors
+    ///
+    /// When the rules cannot be read.
+    pub fn open(root: impl Into<PathBuf>) -> Result<Self, Error> {
+        let root = root.into();
+        let base = root.clone();
+        Self::with(root, base, &[])
+    }
+
+    /// The store of the project in the directory `project`: its `.agents`. Paths in
+    /// the lock file are written from the project, which may move; the rules are
+    /// those of `apkit.toml` in both.
+    ///
+    /// # Errors
+    ///
+    /// When the rules cannot be read.
+    pub fn of_project(project: impl Into<PathBuf>) -> Result<Self, Error> {
+        let project = project.into();
+        let rules = project.join(POLICY_FILE);
+        Self::with(project.join(".agents"), project, &[rules])
+    }
+
+    fn with(root: PathBuf, base: PathBuf, more_rules: &[PathBuf]) -> Result<Self, Error> {
+        let layout = Layout { root };
+        let mut rules = vec![layout.policy()];
+        rules.extend_from_slice(more_rules);
+        Ok(Self {
+            policy: Policy::read(&rules)?,
+            layout,
+            base,
+            patience: PATIENCE,
+            on_wait: Box::new(|_| {}),
+        })
+    }
+
+    /// Calls `tell` with the root when a change has to wait for another one, and
+    /// gives up after `patience`.
+    #[must_use]
+    pub fn waiting(
+        mut self,
+        patience: Duration,
+        tell: impl Fn(&Path) + Send + Sync + 'static,
+    ) -> Self {
+        self.patience = patience;
+        self.on_wait = Box::new(tell);
+        self
+    }
+
+    /// The root directory.
+    pub fn root(&self) -> &Path {
+        &self.layout.root
+    }
+
+    /// Where package `name` lies: its `PLUGIN_ROOT`.
+    pub fn package_root(&self, name: &str) -> PathBuf {
+        self.layout.package(name)
+    }
+
+    /// Where package `name` may write: its `PLUGIN_DATA`, which is made by whoever
+    /// starts something of it.
+    pub fn package_data(&self, name: &str) -> PathBuf {
+        self.layout.data(name)
+    }
+
+    /// The rules.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+}
+
+/// The name of a listing: the digest without its algorithm.
+fn listing_name(digest: &Digest) -> String {
+    digest.to_string().replace(':', "-")
+}
+
+/// The entry of package `name`.
+fn entry_of<'l>(installed: &'l LockFile, name: &str) -> Result<&'l Entry, Error> {
+    installed.packages.get(name).ok_or_else(|| {
+        let is_near = |known: &&String| known.contains(name) || name.contains(known.as_str());
+        Error::NotInstalled {
+            name: name.to_owned(),
+            similar: installed.packages.keys().filter(is_near).cloned().collect(),
+        }
+    })
+}

@@ -1,0 +1,62 @@
+//! Removing a package.
+
+use super::folders::{self, Folders};
+use super::lock_file::{Entry, name_problem};
+use super::staging::Staging;
+use super::state::State;
+use super::{Error, Store, entry_of};
+use crate::archive::Change;
+use crate::source::Stop;
+
+/// A package that was removed.
+#[derive(Debug)]
+pub struct Removed {
+    /// What the lock file said of it; nothing if only data was left of it.
+    pub entry: Option<Entry>,
+    /// What somebody had changed in its tree.
+    pub discarded: Vec<Change>,
+    /// Whether its data is still there.
+    pub data_kept: bool,
+    /// Its plain skill folders.
+    pub folders: Folders,
+}
+
+impl Store {
+    /// Removes package `name`, its plain skill folders, and with `purge` its data,
+    /// also that which an earlier removal kept.
+    ///
+    /// # Errors
+    ///
+    /// When there is nothing to remove, or the store cannot be changed.
+    pub fn remove(&self, name: &str, purge: bool, stop: &Stop) -> Result<Removed, Error> {
+        let mut writer = self.writer(stop)?;
+        let data = self.layout.data(name);
+        // The name may be anything that the user wrote; as a path it must stay here.
+        let has_data = name_problem(name).is_none() && data.symlink_metadata().is_ok();
+        let entry = match entry_of(&writer.lock_file, name) {
+            Ok(entry) => Some(entry.clone()),
+            Err(_) if purge && has_data => None,
+            Err(error) => return Err(error),
+        };
+        let discarded = match entry.as_ref().map(|entry| self.state(name, entry)) {
+            Some(State::Changed(changes)) => changes,
+            _ => Vec::new(),
+        };
+        let staging = Staging::create(&self.layout)?;
+        let mut next = writer.lock_file.clone();
+        next.packages.remove(name);
+        let folders = folders::remove(&self.layout, name)?;
+        if entry.is_some() {
+            writer.take(name, purge, &staging, next)?;
+        } else {
+            super::staging::remove_all(&data).map_err(|error| Error::io("remove", &data, error))?;
+        }
+        writer.sweep_listings();
+        Ok(Removed {
+            entry,
+            discarded,
+            data_kept: has_data && !purge,
+            folders,
+        })
+    }
+}

@@ -1,0 +1,129 @@
+//! Whether an installed tree is what the lock file says.
+
+use std::path::Path;
+
+use super::install::read_listing;
+use super::lock_file::Entry;
+use super::{Error, Store, folders, listing_name};
+use crate::archive::{Change, Limits, Refusal, Tree};
+use crate::source::Stop;
+
+/// The state of an installed tree.
+#[derive(Debug)]
+pub enum State {
+    /// It is what the lock file says.
+    Intact,
+    /// There is no directory.
+    Missing,
+    /// It is another; without changes if they cannot be told, because no listing
+    /// of the right one is there.
+    Changed(Vec<Change>),
+    /// It holds something that no package holds, or cannot be read.
+    Odd(Refusal),
+}
+
+/// What was found about one package.
+#[derive(Debug)]
+pub struct Verified {
+    /// Its name.
+    pub name: String,
+    /// What the lock file says.
+    pub entry: Entry,
+    /// Its tree.
+    pub state: State,
+    /// What is wrong with its plain skill folders.
+    pub folders: Vec<folders::Problem>,
+}
+
+impl Verified {
+    /// Whether all is as it should be.
+    pub fn is_good(&self) -> bool {
+        matches!(self.state, State::Intact) && self.folders.is_empty()
+    }
+}
+
+impl Store {
+    /// Compares the trees of these packages, or of all, with the lock file.
+    ///
+    /// # Errors
+    ///
+    /// When the lock file cannot be read, or one of the packages is not installed.
+    pub fn verify(&self, names: &[String], stop: &Stop) -> Result<Vec<Verified>, Error> {
+        let installed = self.installed(stop)?;
+        for name in names {
+            super::entry_of(&installed, name)?;
+        }
+        let wanted = installed
+            .packages
+            .iter()
+            .filter(|(name, _)| names.is_empty() || names.contains(name));
+        wanted
+            .map(|(name, entry)| {
+                Ok(Verified {
+                    name: name.clone(),
+                    state: self.state(name, entry),
+                    folders: folders::verify(&self.layout, name)?,
+                    entry: entry.clone(),
+                })
+            })
+            .collect()
+    }
+
+    /// The state of the tree of package `name`.
+    pub(super) fn state(&self, name: &str, entry: &Entry) -> State {
+        let place = self.layout.package(name);
+        let listing = self.layout.listings().join(listing_name(&entry.digest));
+        if let Some(tree) = read_listing(&listing).filter(|tree| tree.digest() == entry.digest) {
+            return of(&place, &tree);
+        }
+        match now(&place) {
+            Ok(None) => State::Missing,
+            Ok(Some(tree)) if tree.digest() == entry.digest => State::Intact,
+            Ok(Some(_)) => State::Changed(Vec::new()),
+            Err(refusal) => State::Odd(refusal),
+        }
+    }
+}
+
+/// Compares a directory with what it should hold.
+pub(super) fn of(place: &Path, tree: &Tree) -> State {
+    match now(place) {
+        Ok(None) => State::Missing,
+        Ok(Some(now)) => {
+            let changes = tree.changes(&now);
+            if changes.is_empty() {
+                State::Intact
+            } else {
+                State::Changed(changes)
+            }
+        }
+        Err(refusal) => State::Odd(refusal),
+    }
+}
+
+/// What a directory holds; nothing if there is none. A link in its place leads to
+/// somebody else's.
+fn now(place: &Path) -> Result<Option<Tree>, Refusal> {
+    match place.symlink_metadata() {
+        Ok(metadata) if metadata.is_dir() => {}
+        Ok(metadata) => {
+            let kind = if metadata.is_symlink() {
+                "a link"
+            } else {
+                "a file"
+            };
+            return Err(Refusal::Kind {
+                entry: place.display().to_string(),
+                kind,
+            });
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => {
+            return Err(Refusal::Read {
+                entry: place.display().to_string(),
+                source,
+            });
+        }
+    }
+    Tree::of_directory(place, &Limits::default()).map(Some)
+}

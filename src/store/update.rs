@@ -1,0 +1,189 @@
+//! Updating: from what the lock file pins to what the source has now.
+
+use super::install::{Done, Judged, Options, Prepared};
+use super::lock_file::Entry;
+use super::policy::Facts;
+use super::staging::Staging;
+use super::state::State;
+use super::{Error, Store, entry_of};
+use crate::package::Package;
+use crate::source::{self, Request, Resolved, Source, Stop};
+
+/// How to update.
+#[derive(Debug, Clone, Default)]
+pub struct Update {
+    /// Only look whether there is something new.
+    pub check: bool,
+    /// Move to this branch, tag, commit or version.
+    pub to: Option<String>,
+    /// Refuse what has a finding at or above warning.
+    pub strict: bool,
+    /// Apply drafts of the specification too.
+    pub drafts: bool,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub enum Updated {
+    /// The source has what is installed.
+    Current(Box<Entry>),
+    /// The package is in place; [`Done::outcome`] says what was done.
+    Done(Box<Done>),
+    /// The source has other content; nothing was changed.
+    Available {
+        /// What is installed.
+        before: Box<Entry>,
+        /// What would be.
+        after: Box<Entry>,
+    },
+    /// What was found in the new content forbids it; the old one stays.
+    Rejected(Box<Package>),
+}
+
+impl Store {
+    /// The name of the installed package that `text` names: by its name, or by any
+    /// spelling of its source.
+    ///
+    /// # Errors
+    ///
+    /// When there is none.
+    pub fn name_of(
+        &self,
+        text: &str,
+        environment: &source::Environment,
+        stop: &Stop,
+    ) -> Result<String, Error> {
+        let installed = self.installed(stop)?;
+        if installed.packages.contains_key(text) {
+            return Ok(text.to_owned());
+        }
+        if let Ok(source) = Source::parse(text, environment) {
+            let key = source.key();
+            let mut same = installed
+                .packages
+                .iter()
+                .filter(|(_, entry)| entry.source.key() == key);
+            if let Some((name, _)) = same.next() {
+                return Ok(name.clone());
+            }
+        }
+        entry_of(&installed, text).map(|_| text.to_owned())
+    }
+
+    /// Brings package `name` to what its source has now, by content: a commit or
+    /// version that brings the same files is recorded, and nothing is swapped.
+    ///
+    /// # Errors
+    ///
+    /// When it is not installed, a rule forbids it, the source cannot be reached
+    /// ([`Error::is_unreachable`]) or the store cannot be changed. The package then
+    /// is as it was.
+    pub fn update(
+        &self,
+        name: &str,
+        request: &Request<'_>,
+        update: &Update,
+    ) -> Result<Updated, Error> {
+        let installed = self.installed(request.stop)?;
+        let before = entry_of(&installed, name)?.clone();
+        let source = match &update.to {
+            None => before.source.clone(),
+            Some(reference) => self.moved(&before, reference, request)?,
+        };
+        self.policy.check(&Facts::before(&source))?;
+        let is_moved = source != before.source;
+        if !is_moved && matches!(self.state(name, &before), State::Intact) {
+            let latest = source::latest(&source, request)?;
+            if latest.is_some_and(|latest| is_same(&latest, &before.resolved)) {
+                return Ok(Updated::Current(Box::new(before)));
+            }
+        }
+        let options = Options {
+            strict: update.strict,
+            drafts: update.drafts,
+            folders: before.folders.clone(),
+            ..Options::default()
+        };
+        let staging = Staging::create(&self.layout)?;
+        let prepared = match self.prepare(&source, request, &options, &staging.fetched(), None)? {
+            Judged::Good(prepared) => *prepared,
+            Judged::Bad(package) => return Ok(Updated::Rejected(package)),
+        };
+        if prepared.name != name {
+            return Err(Error::Renamed {
+                name: name.to_owned(),
+                found: prepared.name,
+            });
+        }
+        if update.check {
+            return Ok(self.check(name, before, prepared));
+        }
+        let done = self.commit(prepared, staging, request, &options, |now| {
+            if now.packages.get(name) == Some(&before) {
+                Ok(())
+            } else {
+                Err(Error::Meanwhile {
+                    name: name.to_owned(),
+                })
+            }
+        })?;
+        Ok(match done.outcome {
+            super::Outcome::Unchanged => Updated::Current(Box::new(before)),
+            _ => Updated::Done(Box::new(done)),
+        })
+    }
+
+    fn moved(
+        &self,
+        before: &Entry,
+        reference: &str,
+        request: &Request<'_>,
+    ) -> Result<Source, Error> {
+        let moved = before.source.moved_to(reference);
+        let moved = moved.ok_or_else(|| Error::NoVersions {
+            source_text: before.source.to_string(),
+        })?;
+        // What the user wrote has to be one, and no more than one.
+        let read = Source::parse(&moved.to_string(), request.environment)?;
+        if read == moved {
+            Ok(moved)
+        } else {
+            Err(Error::NoSource(source::NoSource {
+                text: reference.to_owned(),
+                understood: "it is no branch, tag, commit or version".to_owned(),
+                spellings: Vec::new(),
+            }))
+        }
+    }
+
+    fn check(&self, name: &str, before: Entry, prepared: Prepared) -> Updated {
+        let is_intact = matches!(self.state(name, &before), State::Intact);
+        if prepared.entry.digest == before.digest && is_intact {
+            return Updated::Current(Box::new(before));
+        }
+        Updated::Available {
+            before: Box::new(before),
+            after: Box::new(prepared.entry),
+        }
+    }
+}
+
+/// Whether two pins name the same content; the way there does not count.
+fn is_same(one: &Resolved, other: &Resolved) -> bool {
+    match (one, other) {
+        (Resolved::Commit { id: one, .. }, Resolved::Commit { id: other, .. }) => one == other,
+        (
+            Resolved::Version {
+                version: one,
+                integrity: one_integrity,
+                ..
+            },
+            Resolved::Version {
+                version: other,
+                integrity: other_integrity,
+                ..
+            },
+        ) => one == other && one_integrity == other_integrity,
+        _ => one == other,
+    }
+}

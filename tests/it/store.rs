@@ -1,0 +1,11 @@
+//! The store, through the real program.
+
+mod catalogue;
+mod crash;
+mod folders;
+mod import;
+mod lock;
+mod policy;
+mod sources;
+mod update;
+mod world;

@@ -1,0 +1,309 @@
+//! Importing, verifying and removing.
+
+use std::fs;
+
+use super::world::{World, names, skill, tree};
+use crate::support::{manifest, mcp};
+
+#[test]
+fn a_package_comes_and_goes_with_one_command_each() {
+    let world = World::new();
+    world.package("tide-table", "tide-table", "Look it up.");
+    let run = world.expect(0, &["import", "./tide-table"]);
+    assert!(
+        run.stdout
+            .starts_with("tide-table 1.0.0: imported, 1 skill, 0 servers, from dir:"),
+        "{}",
+        run.stdout
+    );
+    assert_eq!(
+        tree(&world.installed("tide-table")),
+        tree(&world.path("tide-table"))
+    );
+    assert_eq!(names(&world.root()), [".apkit", "apkit.lock", "plugins"]);
+    world.assert_tidy();
+
+    let list = world.expect(0, &["list"]);
+    assert!(
+        list.stdout.starts_with("tide-table 1.0.0  dir:"),
+        "{}",
+        list.stdout
+    );
+    let verified = world.expect(0, &["verify"]);
+    assert_eq!(verified.stdout, "tide-table 1.0.0: intact\n");
+
+    let removed = world.expect(0, &["remove", "tide-table"]);
+    assert_eq!(removed.stdout, "removed tide-table 1.0.0\n");
+    assert!(names(&world.root().join("plugins")).is_empty());
+    assert!(names(&world.root().join(".apkit/listings")).is_empty());
+    assert_eq!(world.lock()["packages"], serde_json::json!({}));
+    world.assert_tidy();
+    world.expect(2, &["remove", "tide-table"]);
+}
+
+#[test]
+fn equal_content_imported_again_changes_nothing() {
+    let world = World::new();
+    world.package("tide-table", "tide-table", "Look it up.");
+    world.expect(0, &["import", "./tide-table"]);
+    let times = |path: &str| {
+        fs::metadata(world.root().join(path))
+            .and_then(|file| file.modified())
+            .expect("a time")
+    };
+    let before = (times("apkit.lock"), times("plugins/tide-table"));
+    let run = world.expect(0, &["import", "./tide-table"]);
+    assert!(run.stdout.contains("is in place already"), "{}", run.stdout);
+    assert_eq!(before, (times("apkit.lock"), times("plugins/tide-table")));
+}
+
+#[test]
+fn what_a_client_rejects_is_not_installed() {
+    let world = World::new();
+    world.write("bad/plugin.json", manifest("Bad_Name", ""));
+    let run = world.expect(1, &["import", "./bad"]);
+    assert!(run.stdout.contains("manifest::name"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("nothing was imported"),
+        "{}",
+        run.stdout
+    );
+    assert!(names(&world.root().join("plugins")).is_empty());
+    assert!(!world.root().join("apkit.lock").exists());
+    world.assert_tidy();
+}
+
+#[test]
+fn what_a_client_skips_is_told_and_no_obstacle_unless_strict() {
+    let world = World::new();
+    world.place.mixed_package("mixed");
+    let run = world.expect(1, &["import", "./mixed", "--strict"]);
+    assert!(
+        run.stdout.contains("skill::name-mismatch"),
+        "{}",
+        run.stdout
+    );
+    assert!(!world.installed("mixed-one").exists());
+    let run = world.expect(0, &["import", "./mixed"]);
+    assert!(run.stdout.contains("does not load:"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("skill::name-mismatch"),
+        "{}",
+        run.stdout
+    );
+    assert!(world.installed("mixed-one/skills/ebb/SKILL.md").exists());
+}
+
+#[test]
+fn a_name_is_that_of_one_source() {
+    let world = World::new();
+    world.package("one", "tide-table", "One.");
+    world.package("two", "tide-table", "Two.");
+    world.expect(0, &["import", "./one"]);
+    let run = world.expect(2, &["import", "./two"]);
+    assert!(
+        run.stderr.contains("--replace puts this one in its place"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(
+        fs::read_to_string(world.installed("tide-table/skills/tides/SKILL.md")).expect("a skill"),
+        skill("One.")
+    );
+    world.expect(0, &["import", "./two", "--replace"]);
+    assert_eq!(
+        fs::read_to_string(world.installed("tide-table/skills/tides/SKILL.md")).expect("a skill"),
+        skill("Two.")
+    );
+    world.expect(0, &["verify"]);
+    world.assert_tidy();
+}
+
+#[test]
+fn what_others_put_there_stays() {
+    let world = World::new();
+    world.package("one", "tide-table", "One.");
+    world.write("home/.agents/plugins/tide-table/mine.txt", "mine");
+    let run = world.expect(2, &["import", "./one", "--replace"]);
+    assert!(
+        run.stderr.contains("apkit has not put it there"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(names(&world.installed("tide-table")), ["mine.txt"]);
+    let run = world.expect(0, &["list"]);
+    assert!(
+        run.stderr.contains("has not put these into"),
+        "{}",
+        run.stderr
+    );
+    // The very same content is taken over.
+    fs::remove_dir_all(world.installed("tide-table")).expect("removed");
+    world.package("home/.agents/plugins/tide-table", "tide-table", "One.");
+    world.expect(0, &["import", "./one"]);
+    world.expect(0, &["verify"]);
+}
+
+#[test]
+fn a_name_that_some_system_takes_for_a_device_is_refused() {
+    let world = World::new();
+    for name in ["con", "nul", "com1.tools"] {
+        world.write("p/plugin.json", manifest(name, ""));
+        world.write("p/skills/tides/SKILL.md", skill("x"));
+        let run = world.expect(2, &["import", "./p"]);
+        assert!(run.stderr.contains("device"), "{}", run.stderr);
+    }
+    world.assert_tidy();
+}
+
+#[test]
+fn a_dry_run_changes_nothing() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    let run = world.expect(0, &["import", "./p", "--dry-run"]);
+    assert!(run.stdout.contains("would be imported"), "{}", run.stdout);
+    assert!(!world.root().exists());
+    world.expect(0, &["import", "./p"]);
+    world.write("p/new.txt", "new");
+    let run = world.expect(0, &["import", "./p", "--dry-run"]);
+    assert!(run.stdout.contains("would be updated"), "{}", run.stdout);
+    assert!(!world.installed("tide-table/new.txt").exists());
+    world.assert_tidy();
+}
+
+#[test]
+fn verify_names_what_was_changed() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    world.program("p/bin/x");
+    world.expect(0, &["import", "./p"]);
+    let installed = world.installed("tide-table");
+    fs::write(installed.join("skills/tides/SKILL.md"), "other").expect("written");
+    fs::write(installed.join("added.pyc"), "").expect("written");
+    fs::remove_file(installed.join("bin/x")).expect("removed");
+    let found = world.json(1, &["verify", "--json"]);
+    let found = &found["packages"][0];
+    assert_eq!(found["state"], "changed");
+    assert_eq!(
+        found["changes"],
+        serde_json::json!([
+            {"path": "added.pyc", "change": "was added"},
+            {"path": "bin/x", "change": "was removed"},
+            {"path": "skills/tides/SKILL.md", "change": "has other content"},
+        ])
+    );
+    // Without the listing it is still known that something changed.
+    for name in names(&world.root().join(".apkit/listings")) {
+        fs::remove_file(world.root().join(".apkit/listings").join(name)).expect("removed");
+    }
+    assert_eq!(
+        world.json(1, &["verify", "--json"])["packages"][0]["state"],
+        "changed"
+    );
+    let run = world.expect(0, &["import", "./p"]);
+    assert!(run.stdout.contains("put back as it was"), "{}", run.stdout);
+    world.expect(0, &["verify"]);
+    fs::remove_dir_all(&installed).expect("removed");
+    assert_eq!(
+        world.json(1, &["verify", "--json"])["packages"][0]["state"],
+        "missing"
+    );
+    world.expect(0, &["update"]);
+    world.expect(0, &["verify", "tide-table"]);
+    world.expect(2, &["verify", "other"]);
+}
+
+#[test]
+fn data_outlives_update_and_removal() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    world.expect(0, &["import", "./p"]);
+    world.write("home/.agents/plugin-data/tide-table/state.db", "precious");
+    let data = || {
+        world
+            .place
+            .read("home/.agents/plugin-data/tide-table/state.db")
+    };
+    world.write("p/skills/tides/SKILL.md", skill("Two."));
+    world.expect(0, &["update"]);
+    assert_eq!(data(), "precious");
+    let run = world.expect(0, &["remove", "tide-table"]);
+    assert!(run.stdout.contains("--purge deletes it"), "{}", run.stdout);
+    assert_eq!(data(), "precious");
+    world.expect(0, &["import", "./p"]);
+    assert_eq!(data(), "precious");
+    world.expect(0, &["remove", "tide-table", "--purge"]);
+    assert!(names(&world.root().join("plugin-data")).is_empty());
+    world.assert_tidy();
+    // What an earlier removal kept can be deleted later.
+    world.write("home/.agents/plugin-data/tide-table/state.db", "precious");
+    world.expect(0, &["remove", "tide-table", "--purge"]);
+    assert!(names(&world.root().join("plugin-data")).is_empty());
+}
+
+#[test]
+fn several_are_imported_one_by_one_and_one_failure_stops_no_other() {
+    let world = World::new();
+    world.package("a", "aa", "A.");
+    world.package("b", "bb", "B.");
+    let run = world.expect(2, &["import", "./a", "./nothing", "./b"]);
+    assert!(
+        run.stderr.contains("failed to import ./nothing"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(names(&world.root().join("plugins")), ["aa", "bb"]);
+}
+
+#[test]
+fn the_result_is_told_to_programs() {
+    let world = World::new();
+    world.place.good_package("p");
+    world.write("p/mcp.json", mcp(r#"{"b": {"type": "pigeon"}}"#));
+    let result = world.json(0, &["import", "./p", "--format", "json"]);
+    assert_eq!(result["schema_version"], 1);
+    let result = &result["results"][0];
+    assert_eq!(result["outcome"], "installed");
+    assert_eq!(result["asked"], "./p");
+    assert_eq!(result["name"], "good-one");
+    assert_eq!(result["before"], serde_json::Value::Null);
+    assert_eq!(result["after"]["kind"], "directory");
+    assert_eq!(
+        result["after"]["digest"],
+        world.locked("good-one")["digest"]
+    );
+    assert_eq!(result["package"]["mcp"]["skipped"][0]["name"], "b");
+    let failed = world.json(2, &["import", "./nothing", "--format", "json"]);
+    assert_eq!(failed["results"][0]["outcome"], "failed");
+    let listed = world.json(0, &["list", "--json"]);
+    assert_eq!(listed["packages"][0]["name"], "good-one");
+    assert_eq!(listed["packages"][0]["missing"], false);
+    let removed = world.json(0, &["remove", "good-one", "--json"]);
+    assert_eq!(removed["name"], "good-one");
+    assert_eq!(removed["data_kept"], false);
+}
+
+#[test]
+fn a_builtin_package_runs_this_program() {
+    let world = World::new();
+    world.expect(0, &["import", "builtin:everos"]);
+    let program = fs::read(env!("CARGO_BIN_EXE_apkit")).expect("the program");
+    assert!(fs::read(world.installed("everos/bin/apkit")).expect("its copy") == program);
+    world.expect(0, &["verify"]);
+    world.expect(0, &["update"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_directory_of_the_store_that_is_a_link_is_not_followed() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    for name in [".apkit", "plugins"] {
+        fs::create_dir_all(world.root()).expect("a directory");
+        std::os::unix::fs::symlink(world.path("beside"), world.root().join(name)).expect("a link");
+        let run = world.expect(2, &["import", "./p"]);
+        assert!(run.stderr.contains("is a link"), "{}", run.stderr);
+        fs::remove_dir_all(world.root()).expect("removed");
+    }
+    world.assert_tidy();
+}

@@ -1,0 +1,173 @@
+//! The lock file, and following it.
+
+use std::fs;
+
+use super::world::{World, names, skill};
+
+#[test]
+fn the_lock_file_is_the_same_in_whatever_order_packages_came() {
+    let one = World::new();
+    let two = World::new();
+    for world in [&one, &two] {
+        world.package("project/a", "aa", "A.");
+        world.package("project/b", "bb", "B.");
+    }
+    let import = |world: &World, path: &str| {
+        let run = world
+            .apkit()
+            .current_dir(world.path("project"))
+            .args(["import", path, "--project"])
+            .status();
+        assert!(run.expect("a run").success());
+    };
+    import(&one, "./a");
+    import(&one, "./b");
+    import(&two, "./b");
+    import(&two, "./a");
+    let lock = one.place.read("project/.agents/apkit.lock");
+    assert_eq!(lock, two.place.read("project/.agents/apkit.lock"));
+    let expected = r#"{
+  "lock_version": 1,
+  "packages": {
+    "aa": {
+      "digest": "DIGEST",
+      "key": "dir:./a",
+      "mode": "copy",
+      "resolved": {},
+      "source": "dir:./a",
+      "spec_version": "1.0.0",
+      "version": "1.0.0"
+    },
+"#;
+    let lock: serde_json::Value = serde_json::from_str(&lock).expect("JSON");
+    let digest = lock["packages"]["aa"]["digest"].as_str().expect("a digest");
+    assert!(
+        one.place
+            .read("project/.agents/apkit.lock")
+            .starts_with(&expected.replace("DIGEST", digest))
+    );
+}
+
+#[test]
+fn a_project_is_restored_from_its_lock_file() {
+    let world = World::new();
+    world.package("project/a", "aa", "A.");
+    let project = |arguments: &[&str]| {
+        crate::support::finish(
+            world
+                .apkit()
+                .current_dir(world.path("project"))
+                .args(arguments)
+                .arg("--project"),
+        )
+    };
+    assert_eq!(project(&["import", "./a"]).status, Some(0));
+    let lock = world.place.read("project/.agents/apkit.lock");
+    for name in ["plugins", ".apkit"] {
+        fs::remove_dir_all(world.path("project/.agents").join(name)).expect("removed");
+    }
+    let run = project(&["import", "--frozen"]);
+    assert_eq!(run.status, Some(0), "{run:#?}");
+    assert_eq!(project(&["verify"]).status, Some(0));
+    assert_eq!(world.place.read("project/.agents/apkit.lock"), lock);
+    // Moved as a whole, it still works.
+    fs::rename(world.path("project"), world.path("moved")).expect("moved");
+    let run = crate::support::finish(world.apkit().current_dir(world.path("moved")).args([
+        "update",
+        "--check",
+        "--project",
+    ]));
+    assert_eq!(run.status, Some(0), "{run:#?}");
+    fs::rename(world.path("moved"), world.path("project")).expect("moved");
+
+    // Other content is refused, and what is there stays.
+    world.write("project/a/skills/tides/SKILL.md", skill("Other."));
+    let run = project(&["import", "--frozen"]);
+    assert_eq!(run.status, Some(2));
+    assert!(
+        run.stderr
+            .contains("the lock file names aa with the content"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(project(&["verify"]).status, Some(0));
+    // And so is what the lock file does not name.
+    world.package("project/b", "bb", "B.");
+    let run = project(&["import", "./b", "--frozen"]);
+    assert_eq!(run.status, Some(2));
+    assert!(
+        run.stderr.contains("--frozen allows nothing else"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(names(&world.path("project/.agents/plugins")), ["aa"]);
+}
+
+#[test]
+fn a_lock_file_that_cannot_be_trusted_is_told_with_its_place() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    world.expect(0, &["import", "./p"]);
+    let good = world.place.read("home/.agents/apkit.lock");
+    for (from, to, wanted) in [
+        (
+            "\"lock_version\": 1",
+            "\"lock_version\": 9",
+            "version 9 of the format",
+        ),
+        (
+            "\"tide-table\"",
+            "\"../../beside\"",
+            "package \"../../beside\"",
+        ),
+        ("\"mode\": \"copy\"", "\"mode\": \"link\"", "line 7"),
+        (
+            "\"resolved\": {}",
+            "\"resolved\": {\"commit\": \"0\"}",
+            "its kind of source does not have",
+        ),
+        (
+            "\"mode\"",
+            "\"colour\": 1,\n      \"mode\"",
+            "unknown field `colour`",
+        ),
+        ("sha256:", "md5:", "`digest`"),
+        ("\"key\": \"dir:", "\"key\": \"dir:/x", "`key` is"),
+        ("{", "<<<<<<< ours\n{", "a merge that was not finished"),
+    ] {
+        let text = good.replacen(from, to, 1);
+        assert_ne!(text, good, "{from}");
+        world.write("home/.agents/apkit.lock", &text);
+        for command in [
+            &["list"][..],
+            &["import", "./p"],
+            &["verify"],
+            &["remove", "tide-table"],
+        ] {
+            let run = world.expect(2, command);
+            assert!(
+                run.stderr.contains(wanted) && run.stderr.contains("apkit.lock"),
+                "{}",
+                run.stderr
+            );
+        }
+        assert_eq!(world.place.read("home/.agents/apkit.lock"), text);
+    }
+    world.assert_tidy();
+}
+
+#[test]
+fn the_store_is_where_the_user_says() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    world.expect(0, &["import", "./p", "--root", "elsewhere"]);
+    assert!(world.path("elsewhere/plugins/tide-table").is_dir());
+    let status = world
+        .apkit()
+        .env("APKIT_HOME", "another")
+        .args(["import", "./p"])
+        .status();
+    assert!(status.expect("a run").success());
+    assert!(world.path("another/plugins/tide-table").is_dir());
+    assert!(!world.root().exists());
+}

@@ -1,0 +1,161 @@
+//! `apkit.toml`.
+
+use std::fs;
+
+use super::world::{Repository, World, names, skill};
+use crate::support::manifest;
+
+fn denied(world: &World, rules: &str, source: &str) -> Option<String> {
+    world.write("home/.agents/apkit.toml", rules);
+    let run = world.run(&["import", source, "--dry-run"]);
+    match run.status {
+        Some(0) => None,
+        _ => Some(run.stderr),
+    }
+}
+
+#[test]
+fn rules_are_held_before_anything_is_fetched() {
+    let world = World::new();
+    // None of these hosts is there; a fetch would fail with another message.
+    for (rules, source) in [
+        ("[[deny]]\nkind = \"git\"\n", "git+https://git.invalid/o/r"),
+        ("[[deny]]\nhost = \"*.invalid\"\n", "git@git.invalid:o/r"),
+        (
+            "[[deny]]\nscope = \"o\"\n",
+            "git+https://git.invalid/o/r.git",
+        ),
+        (
+            "[[deny]]\nname = \"r\"\n",
+            "git+https://git.invalid/o/r.git",
+        ),
+        ("[[deny]]\nscope = \"@acme\"\n", "npm:@acme/x"),
+        (
+            "[[deny]]\nname = \"@acme/*\"\nversion = \"<2\"\n",
+            "npm:@acme/x@1.5.0",
+        ),
+        (
+            "[[deny]]\nkind = \"archive\"\nhost = \"cdn.invalid\"\n",
+            "https://cdn.invalid/x.tgz",
+        ),
+        ("[[deny]]\nkind = \"builtin\"\n", "builtin:everos"),
+        ("[[deny]]\n", "./anything"),
+        (
+            "[[allow]]\nkind = \"directory\"\n",
+            "git+https://git.invalid/o/r",
+        ),
+        (
+            "[[allow]]\nkind = \"npm\"\nscope = \"@acme\"\n[[allow]]\nkind = \"git\"\nhost = \"git.example\"\n",
+            "npm:@evil/x",
+        ),
+    ] {
+        let told = denied(&world, rules, source).expect(source);
+        assert!(told.contains("apkit.toml"), "{source}: {told}");
+        assert!(
+            told.contains("forbids it") || told.contains("no rule [[allow]]"),
+            "{source}: {told}"
+        );
+    }
+    assert!(names(&world.path("tmp")).is_empty());
+}
+
+#[test]
+fn the_message_names_the_rule_its_place_and_its_reason() {
+    let world = World::new();
+    let rules =
+        "# ours\n\n[[deny]]\nkind = \"npm\"\nscope = \"@acme\"\nreason = \"see the handbook\"\n";
+    let told = denied(&world, rules, "npm:@acme/x").expect("denied");
+    let place = world.path("home/.agents/apkit.toml");
+    let wanted = format!(
+        "the rule [[deny]] {{ kind = \"npm\", scope = \"@acme\" }} at {}:3 forbids it: see the handbook",
+        place.display()
+    );
+    assert!(told.contains(&wanted), "{told}");
+}
+
+#[test]
+fn what_only_the_package_tells_is_held_against_it_before_it_is_installed() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    for (rules, allowed) in [
+        ("[[deny]]\nplugin = \"tide-*\"\n", false),
+        ("[[deny]]\nplugin = \"ebb-*\"\n", true),
+        ("[[deny]]\nversion = \"<2\"\n", false),
+        ("[[deny]]\nversion = \">=2\"\n", true),
+        (
+            "[[allow]]\nplugin = \"tide-table\"\nversion = \"^1.0\"\n",
+            true,
+        ),
+        (
+            "[[allow]]\nplugin = \"tide-table\"\nversion = \"^2.0\"\n",
+            false,
+        ),
+        ("[[allow]]\nintegrity = \"sha256:00\"\n", false),
+    ] {
+        assert_eq!(denied(&world, rules, "./p").is_none(), allowed, "{rules}");
+    }
+    fs::remove_file(world.path("home/.agents/apkit.toml")).expect("removed");
+    world.expect(0, &["import", "./p"]);
+    let digest = world.locked("tide-table")["digest"]
+        .as_str()
+        .expect("a digest")
+        .to_owned();
+    let pinned = format!("[[allow]]\nintegrity = \"{digest}\"\n");
+    assert_eq!(denied(&world, &pinned, "./p"), None);
+    // What comes later is another content.
+    world.write("p/skills/tides/SKILL.md", skill("Two."));
+    assert!(denied(&world, &pinned, "./p").is_some());
+    let run = world.expect(2, &["update"]);
+    assert!(run.stderr.contains("no rule [[allow]]"), "{}", run.stderr);
+    world.expect(0, &["verify"]);
+    // Without a version, no rule about versions fits.
+    world.write("p/plugin.json", manifest("tide-table", ""));
+    assert!(denied(&world, "[[allow]]\nversion = \"*\"\n", "./p").is_some());
+}
+
+#[test]
+fn a_commit_can_be_pinned() {
+    let world = World::new();
+    world.package("repo", "tide-table", "One.");
+    let repository = Repository::of(&world.path("repo"));
+    let id = repository.git(&["rev-parse", "HEAD"]);
+    let rules = format!("[[allow]]\nkind = \"git\"\nintegrity = \"{id}\"\n");
+    assert_eq!(denied(&world, &rules, &repository.source()), None);
+    world.write("repo/new.txt", "new");
+    repository.commit("second");
+    assert!(denied(&world, &rules, &repository.source()).is_some());
+}
+
+#[test]
+fn a_project_obeys_both_its_own_rules_and_those_of_its_store() {
+    let world = World::new();
+    world.package("project/p", "tide-table", "One.");
+    let import = || {
+        let mut command = world.apkit();
+        command.current_dir(world.path("project")).args([
+            "import",
+            "./p",
+            "--project",
+            "--dry-run",
+        ]);
+        crate::support::finish(&mut command).status
+    };
+    assert_eq!(import(), Some(0));
+    for file in ["project/apkit.toml", "project/.agents/apkit.toml"] {
+        world.write(file, "[[deny]]\nkind = \"directory\"\n");
+        assert_eq!(import(), Some(2), "{file}");
+        fs::remove_file(world.path(file)).expect("removed");
+    }
+}
+
+#[test]
+fn a_file_with_mistakes_stops_everything_and_names_the_place() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    let told = denied(&world, "[[deny]]\nkynd = \"git\"\n", "./p").expect("an error");
+    assert!(
+        told.contains("apkit.toml:2:1: unknown field `kynd`"),
+        "{told}"
+    );
+    world.expect(2, &["list"]);
+}

@@ -1,0 +1,301 @@
+//! The same package from every kind of source, and what `validate` and `inspect`
+//! make of sources.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+use sha2::Digest as _;
+
+use super::world::{Repository, World, names, tree};
+use crate::support::finish;
+use crate::web::{Reply, Server};
+
+/// Packs a directory with every entry below `prefix`.
+fn tgz(from: &Path, prefix: &str, to: &Path) {
+    let gzip = flate2::write::GzEncoder::new(
+        File::create(to).expect("a file"),
+        flate2::Compression::fast(),
+    );
+    let mut archive = tar::Builder::new(gzip);
+    for (name, (content, mode)) in tree(from) {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(content.len() as u64);
+        // As old packers of npm left them.
+        header.set_mode(if mode & 0o111 == 0 { 0o600 } else { 0o775 });
+        archive
+            .append_data(&mut header, format!("{prefix}{name}"), &content[..])
+            .expect("an entry");
+    }
+    archive
+        .into_inner()
+        .and_then(|gzip| gzip.finish())
+        .expect("an archive");
+}
+
+fn zipped(from: &Path, to: &Path) {
+    let mut archive = zip::ZipWriter::new(File::create(to).expect("a file"));
+    for (name, (content, mode)) in tree(from) {
+        let options = zip::write::SimpleFileOptions::default().unix_permissions(mode);
+        archive.start_file(name, options).expect("an entry");
+        archive.write_all(&content).expect("content");
+    }
+    archive.finish().expect("an archive");
+}
+
+fn a_package(world: &World) -> PathBuf {
+    world.package("p", "tide-table", "Look it up.");
+    world.program("p/bin/srv");
+    world.write("p/script.sh", "#!/bin/sh\necho one\n");
+    world.write("p/.gitattributes", "* text=auto eol=crlf\n");
+    world.write("p/notes.bin", b"one\r\ntwo\0");
+    world.path("p")
+}
+
+#[test]
+fn the_same_content_has_one_digest_wherever_it_comes_from() {
+    let world = World::new();
+    let package = a_package(&world);
+    let expected = tree(&package);
+    tgz(&package, "package/", &world.path("a.tgz"));
+    zipped(&package, &world.path("a.zip"));
+    fs::create_dir(world.path("repo")).expect("a directory");
+    let copied = Command::new("cp")
+        .args(["-a", "p", "repo/p"])
+        .current_dir(world.place.path())
+        .status();
+    assert!(copied.expect("cp").success());
+    let repository = Repository::of(&world.path("repo"));
+    // Where a checkout would convert lines and the mask would hide files.
+    world.write(
+        "home/.gitconfig",
+        "[core]\n\tautocrlf = true\n\teol = crlf\n",
+    );
+    let mut digests = Vec::new();
+    let git = format!("{}:p", repository.source());
+    let registry = registry(&world);
+    let remote = registry.url("/a.tgz");
+    let sources = [
+        "./p",
+        "./a.tgz",
+        "./a.zip",
+        &git,
+        "npm:tide-table",
+        "npm:tide-table@^1",
+        &remote,
+    ];
+    for (source, mask) in sources
+        .into_iter()
+        .zip(["022", "077", "000", "027"].into_iter().cycle())
+    {
+        let root = format!("store-{}", digests.len());
+        let mut shell = Command::new("sh");
+        world.prepare(&mut shell);
+        let script = format!("umask {mask}; exec \"$0\" import \"$1\" --root \"$2\"");
+        let run = finish(shell.args(["-c", &script, env!("CARGO_BIN_EXE_apkit"), source, &root]));
+        assert_eq!(run.status, Some(0), "{run:#?}");
+        let mut installed = tree(&world.path(&root).join("plugins/tide-table"));
+        let mut wanted = expected.clone();
+        for (_, mode) in installed.values_mut().chain(wanted.values_mut()) {
+            // The directory was made with the mask of whoever runs the tests.
+            *mode = if *mode & 0o100 == 0 { 0o644 } else { 0o755 };
+        }
+        assert_eq!(installed, wanted, "{source}");
+        let modes = tree(&world.path(&root).join("plugins/tide-table"));
+        assert!(
+            modes
+                .values()
+                .all(|(_, mode)| [0o644, 0o755].contains(mode)),
+            "{source}"
+        );
+        assert_eq!(modes["bin/srv"].1, 0o755, "{source}");
+        let lock = world.place.read(&format!("{root}/apkit.lock"));
+        let lock: serde_json::Value = serde_json::from_str(&lock).expect("JSON");
+        digests.push(lock["packages"]["tide-table"]["digest"].clone());
+    }
+    assert!(
+        digests.iter().all(|digest| *digest == digests[0]),
+        "{digests:?}"
+    );
+}
+
+/// A registry on loopback that has the archive `a.tgz` as a package, and a user
+/// who asks there.
+fn registry(world: &World) -> Server {
+    let archive = fs::read(world.path("a.tgz")).expect("an archive");
+    let digest = STANDARD.encode(sha2::Sha512::digest(&archive));
+    let server = Server::new(move |asked| match asked.target.as_str() {
+        "/tide-table" => {
+            let tarball = format!("http://{}/a.tgz", asked.header("host").expect("a host"));
+            let dist = json!({"tarball": tarball, "integrity": format!("sha512-{digest}")});
+            let versions = json!({"1.0.0": {"version": "1.0.0", "dist": dist}});
+            Reply::json(
+                200,
+                &json!({"name": "tide-table", "dist-tags": {"latest": "1.0.0"}, "versions": versions}),
+            )
+        }
+        "/a.tgz" => Reply::new(200, archive.clone()),
+        _ => Reply::new(404, "nothing"),
+    });
+    world.write("home/.npmrc", format!("registry={}\n", server.url("/")));
+    server
+}
+
+#[test]
+fn a_package_of_a_registry_is_pinned_followed_and_put_back() {
+    let world = World::new();
+    let package = a_package(&world);
+    tgz(&package, "package/", &world.path("a.tgz"));
+    let server = registry(&world);
+    world.expect(0, &["import", "npm:tide-table"]);
+    let resolved = world.locked("tide-table")["resolved"].clone();
+    assert_eq!(resolved["version"], "1.0.0");
+    assert_eq!(resolved["tarball"], server.url("/a.tgz"));
+    assert!(
+        resolved["integrity"]
+            .as_str()
+            .is_some_and(|text| text.starts_with("sha512-"))
+    );
+    // What is current is not fetched again.
+    let tarballs = || {
+        server
+            .targets()
+            .iter()
+            .filter(|target| *target == "/a.tgz")
+            .count()
+    };
+    let before = tarballs();
+    let run = world.expect(0, &["update"]);
+    assert!(
+        run.stdout.contains("current (version 1.0.0)"),
+        "{}",
+        run.stdout
+    );
+    assert_eq!(tarballs(), before);
+    fs::remove_dir_all(world.installed("tide-table")).expect("removed");
+    world.expect(0, &["import", "--frozen"]);
+    world.expect(0, &["verify"]);
+    let run = world.expect(2, &["update", "tide-table", "--to", "9.9.9"]);
+    assert!(run.stdout.contains("not updated"), "{}", run.stdout);
+    // Where it comes from is known when it is here.
+    world.write(
+        "home/.agents/apkit.toml",
+        "[[deny]]\nhost = \"127.0.0.1\"\n",
+    );
+    let run = world.expect(2, &["import", "npm:tide-table"]);
+    assert!(run.stderr.contains("forbids it"), "{}", run.stderr);
+    fs::remove_file(world.path("home/.agents/apkit.toml")).expect("removed");
+    drop(server);
+    let run = world.expect(2, &["update"]);
+    assert!(run.stdout.contains("unreachable"), "{}", run.stdout);
+    world.expect(0, &["verify"]);
+    world.assert_tidy();
+}
+
+#[test]
+fn an_archive_file_is_pinned_by_its_digest() {
+    let world = World::new();
+    let package = a_package(&world);
+    tgz(&package, "package/", &world.path("a.tgz"));
+    world.expect(0, &["import", "./a.tgz"]);
+    let integrity = world.locked("tide-table")["resolved"]["integrity"].clone();
+    assert!(
+        integrity
+            .as_str()
+            .is_some_and(|text| text.starts_with("sha512-")),
+        "{integrity}"
+    );
+    world.expect(0, &["update"]);
+    world.expect(0, &["import", "--frozen"]);
+    // Packed again with the same content, it is another archive.
+    tgz(&package, "renamed/", &world.path("a.tgz"));
+    let run = world.expect(2, &["import", "--frozen"]);
+    assert!(run.stderr.contains("is pinned"), "{}", run.stderr);
+    let run = world.expect(0, &["update"]);
+    assert!(run.stdout.contains("same content"), "{}", run.stdout);
+    assert_ne!(
+        world.locked("tide-table")["resolved"]["integrity"],
+        integrity
+    );
+    world.assert_tidy();
+}
+
+#[test]
+fn what_is_left_out_of_a_repository_is_named() {
+    let world = World::new();
+    world.package("repo", "tide-table", "One.");
+    world.write(
+        "repo/big.bin",
+        "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
+    );
+    let repository = Repository::of(&world.path("repo"));
+    let id = repository.git(&["rev-parse", "HEAD"]);
+    repository.git(&[
+        "update-index",
+        "--add",
+        "--cacheinfo",
+        &format!("160000,{id},eval"),
+    ]);
+    repository.git(&["commit", "-q", "-m", "a submodule that nobody can reach"]);
+    let run = world.expect(0, &["import", &repository.source()]);
+    assert!(
+        run.stdout.contains("\"eval\": a submodule"),
+        "{}",
+        run.stdout
+    );
+    let run = world.expect(2, &["import", &format!("{}:eval", repository.source())]);
+    assert!(run.stderr.contains("is a submodule"), "{}", run.stderr);
+    world.assert_tidy();
+}
+
+#[test]
+fn sources_are_judged_without_being_installed() {
+    let world = World::new();
+    world.place.mixed_package("p");
+    tgz(&world.path("p"), "package/", &world.path("a.tgz"));
+    let repository = {
+        world.place.mixed_package("repo/one");
+        world.place.good_package("repo/two");
+        Repository::of(&world.path("repo"))
+    };
+    let git = format!("{}:one", repository.source());
+    for source in ["a.tgz", "./a.tgz", "file:a.tgz", &git] {
+        let run = world.expect(1, &["validate", source]);
+        let shown = format!("{}/skills/ebb/SKILL.md:2", source.trim_start_matches("./"));
+        assert!(run.stdout.contains(&shown), "{}", run.stdout);
+        let temporary = world.path("tmp").display().to_string();
+        assert!(!run.stdout.contains(&temporary), "{}", run.stdout);
+        let run = world.expect(0, &["inspect", source, "--format", "json"]);
+        let found: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+        assert_eq!(found["package"]["path"], source);
+        assert_eq!(found["package"]["name"], "mixed-one");
+    }
+    let run = world.expect(
+        1,
+        &[
+            "validate",
+            "--recursive",
+            &repository.source(),
+            "--format",
+            "json",
+        ],
+    );
+    let found: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+    assert_eq!(
+        found["packages"][0]["path"],
+        format!("{}/one", repository.source())
+    );
+    assert_eq!(
+        found["packages"][1]["path"],
+        format!("{}/two", repository.source())
+    );
+    let run = world.expect(2, &["validate", "no.tgz"]);
+    assert!(run.stderr.contains("no.tgz"), "{}", run.stderr);
+    world.expect(0, &["validate", "builtin:everos"]);
+    assert!(!world.root().exists());
+    assert!(names(&world.path("tmp")).is_empty());
+}
