@@ -5,7 +5,9 @@
 //! whatever loaded still loads, and there is no finding more about it. A file, a
 //! skill or a server that did not load may show findings that its first fault hid.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+mod judge;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,8 +16,7 @@ use super::fixes::{self, Change, File, Fix, Operation, Site};
 use super::text::{self, Edit};
 use super::write::{self, FileChange, WriteError};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::document::{frontmatter, json, yaml};
-use crate::package::{self, McpState, Package, Texts, Verdict};
+use crate::package::{self, Package, Texts};
 
 /// What to mend and how far to go.
 #[derive(Debug, Clone, Copy, Default)]
@@ -186,17 +187,6 @@ fn key(finding: &Diagnostic) -> Key {
         finding.path.clone(),
         finding.pointer.clone(),
         finding.message.clone(),
-    )
-}
-
-/// What a finding is about.
-type Subject<'p> = (&'static str, &'p str, Option<&'p str>);
-
-fn subject(finding: &Diagnostic) -> Subject<'_> {
-    (
-        finding.code.id,
-        finding.path.as_str(),
-        finding.pointer.as_deref(),
     )
 }
 
@@ -396,13 +386,14 @@ impl Run<'_> {
             let Ok(new) = text::apply(&now, edits) else {
                 return Ok(None);
             };
-            if reads(path, &now) && !reads(path, &new) {
+            if judge::reads(path, &now) && !judge::reads(path, &new) {
                 return Ok(None);
             }
             texts.insert(path.to_owned(), new.into_bytes());
         }
         let after = self.load(&texts)?;
-        if !counts(before, &after, proposals) {
+        let ended = proposals.iter().map(|proposal| &proposal.finding);
+        if !judge::counts(before, &after, ended) {
             return Ok(None);
         }
         self.texts = texts;
@@ -454,88 +445,6 @@ impl Run<'_> {
             package,
             reasons,
         }
-    }
-}
-
-/// Whether a text is within the grammar of its file.
-fn reads(path: &Path, text: &str) -> bool {
-    if path
-        .extension()
-        .is_some_and(|extension| extension == "json")
-    {
-        return json::parse(text.as_bytes(), json::LIMITS).is_ok();
-    }
-    frontmatter::split(text).is_ok_and(|parts| yaml::parse(text, parts.yaml, yaml::LIMITS).is_ok())
-}
-
-/// Whether every finding that was to be ended is gone, and nothing got worse.
-fn counts(before: &Package, after: &Package, proposals: &[Proposal]) -> bool {
-    let count = |package: &Package, wanted: Subject<'_>| {
-        let findings = package.diagnostics.iter();
-        findings
-            .filter(|finding| subject(finding) == wanted)
-            .count()
-    };
-    let ended = proposals.iter().all(|proposal| {
-        let subject = subject(&proposal.finding);
-        count(after, subject) < count(before, subject)
-    });
-    ended && !lost(before, after) && no_finding_more(before, after)
-}
-
-/// Whether something that loaded loads no more.
-fn lost(before: &Package, after: &Package) -> bool {
-    let skills = |package: &Package| -> BTreeSet<String> {
-        let loaded = package.skills.loaded.iter();
-        loaded.map(|skill| skill.path.clone()).collect()
-    };
-    let servers = |package: &Package| -> BTreeSet<String> {
-        let loaded = package.mcp.loaded.iter();
-        loaded.map(|server| server.name.clone()).collect()
-    };
-    (before.verdict == Verdict::Loaded && after.verdict != Verdict::Loaded)
-        || (before.mcp.state == McpState::Enabled && after.mcp.state != McpState::Enabled)
-        || !skills(before).is_subset(&skills(after))
-        || !servers(before).is_subset(&servers(after))
-}
-
-/// Whether all findings that are new are about what did not load before.
-fn no_finding_more(before: &Package, after: &Package) -> bool {
-    let mut there: HashMap<Subject<'_>, usize> = HashMap::new();
-    for finding in &before.diagnostics {
-        *there.entry(subject(finding)).or_default() += 1;
-    }
-    after.diagnostics.iter().all(|finding| {
-        let left = there.get_mut(&subject(finding)).filter(|left| **left > 0);
-        match left {
-            Some(left) => {
-                *left -= 1;
-                true
-            }
-            None => finding.severity() == Severity::Info || was_hidden(before, finding),
-        }
-    })
-}
-
-/// Whether what a finding is about did not load before, so that the finding may
-/// have been there unseen.
-fn was_hidden(before: &Package, finding: &Diagnostic) -> bool {
-    if before.verdict == Verdict::Rejected {
-        return true;
-    }
-    match finding.code.family() {
-        "mcp" => {
-            let pointer = finding.pointer.as_deref().unwrap_or_default();
-            let server = super::tree::keys(pointer).nth(1);
-            before.mcp.state != McpState::Enabled
-                || server
-                    .is_some_and(|name| !before.mcp.loaded.iter().any(|server| server.name == name))
-        }
-        "skill" => !before.skills.loaded.iter().any(|skill| {
-            let rest = finding.path.strip_prefix(skill.path.as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        }),
-        _ => false,
     }
 }
 
