@@ -321,9 +321,12 @@ fn option_path(argument: &str) -> (&str, &str) {
 /// which is not there. Where else it leads is the server's affair.
 fn bundled_argument(entry: &mut Entry<'_, '_>, span: Span, pointer: &Pointer, argument: &str) {
     let (_, path) = option_path(argument);
-    let inside = path
-        .strip_prefix(ROOT)
-        .and_then(|rest| rest.strip_prefix('/'));
+    // Another client's name for the package means the same files.
+    let inside = placeholder::find(path)
+        .next()
+        .filter(|found| found.offset == 0)
+        .filter(|found| found.text == ROOT || placeholder::counterpart(found.text) == Some(ROOT))
+        .and_then(|found| path.strip_prefix(found.text)?.strip_prefix('/'));
     // More than one path, a pattern, or what is known at run time only.
     let Some(inside) = inside
         .filter(|inside| !inside.contains(|c: char| ":;,*?[$\\".contains(c) || c.is_control()))
