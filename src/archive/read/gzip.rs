@@ -118,7 +118,10 @@ impl<R: Read> Read for Gunzip<R> {
 pub(super) fn damaged(error: &io::Error) -> Refusal {
     let what = match error.kind() {
         io::ErrorKind::UnexpectedEof => "it ends too early".to_owned(),
-        _ => error.to_string(),
+        // Some messages quote the archive.
+        _ => crate::archive::stage::lossy(error.to_string().as_bytes())
+            .escape_debug()
+            .to_string(),
     };
     Refusal::Damaged { what }
 }

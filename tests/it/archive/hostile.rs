@@ -571,6 +571,15 @@ fn damaged_and_doubled_tar_archives_are_refused() {
         "damaged",
     );
 
+    let mut letters = tar.clone();
+    letters[148..156].copy_from_slice(b"\x1b[2J\nno\0");
+    refused(
+        "checksum of letters",
+        &gzip(&letters),
+        "Damaged",
+        "\\u{1b}[2J\\nno",
+    );
+
     let hidden = [tgz.as_slice(), b"appended"].concat();
     refused("appended", &hidden, "Hidden", "behind its end");
     let hidden = [tgz.as_slice(), &[0; 16]].concat();
