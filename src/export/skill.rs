@@ -63,6 +63,7 @@ impl NameProblem {
             None => "give it a name of lower-case letters, digits and single hyphens".to_owned(),
         };
         let directory = self.path.trim_end_matches("/SKILL.md");
+        let directory = directory.rsplit('/').next().unwrap_or_default();
         Loss::new(
             LossKind::SkillName,
             &self.path,

@@ -171,3 +171,24 @@ fn another_file_is_not_replaced() {
     names.sort();
     assert_eq!(names, ["p", "x.tgz", "y.zip"]);
 }
+
+#[test]
+fn an_archive_is_a_source_again() {
+    let place = Place::new();
+    package(&place, "p", false);
+    for (out, more) in [("a.tgz", None), ("b.zip", None), ("c.tgz", Some("--npm"))] {
+        let mut arguments = vec!["export", "p", "--out", out];
+        arguments.extend(more);
+        assert_eq!(place.run(&arguments).status, Some(0));
+        // Export, import, export: the identity.
+        let again = format!("again-{out}");
+        let mut arguments = vec!["export", out, "--out", &again];
+        arguments.extend(more);
+        let run = place.run(&arguments);
+        assert_eq!(run.status, Some(0), "{run:?}");
+        let read = |name: &str| fs::read(place.path().join(name)).unwrap();
+        assert_eq!(read(out), read(&again));
+    }
+    let run = place.run(["export", "npm:", "--out", "x"]);
+    assert_eq!(run.status, Some(2), "{run:?}");
+}

@@ -437,7 +437,7 @@ fn skills_of_a_plugin_are_brought_together() {
     assert_eq!(
         losses(&plan),
         [
-            ("skill-name", "skill more/Ebb"),
+            ("skill-name", "skill Ebb"),
             ("skill-misplaced", "skill skills/group")
         ]
     );

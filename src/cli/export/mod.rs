@@ -1,15 +1,15 @@
 //! `apkit export`.
 
 mod program;
+mod source;
 mod text;
 
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use apkit::export::report::{self, Report};
 use apkit::export::{
     self, Accepted, Archive, Author, Client, Descriptor, Format, Identity, Input, Launch, Plan,
-    Source, Target, Transport, Tree, Weight, everos,
+    Target, Transport, Weight, everos,
 };
 
 use super::args::{
@@ -139,7 +139,7 @@ fn plan(arguments: &Export, target: Target) -> Result<Plan, Failure> {
     }
     let mut sources = Vec::new();
     for source in &arguments.sources {
-        sources.push(read(source)?);
+        sources.push(source::read(source)?);
     }
     let input = Input {
         sources,
@@ -153,38 +153,6 @@ fn plan(arguments: &Export, target: Target) -> Result<Plan, Failure> {
         npm: arguments.npm,
     };
     export::plan(input).map_err(Failure::Plan)
-}
-
-/// A directory, with or without `dir:` before it, or the manifest in it.
-fn read(source: &OsStr) -> Result<Source, Failure> {
-    let path = match source.to_str().and_then(|text| text.strip_prefix("dir:")) {
-        Some(path) => PathBuf::from(path),
-        None => PathBuf::from(source),
-    };
-    let failure = |error| Failure::Read {
-        path: path.clone(),
-        error,
-    };
-    let physical = path.canonicalize().map_err(failure)?;
-    let is_manifest = physical.is_file()
-        && physical
-            .file_name()
-            .is_some_and(|name| name == "plugin.json");
-    let root = match physical.parent() {
-        Some(parent) if is_manifest => parent.to_owned(),
-        _ => physical,
-    };
-    let name = root
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned());
-    let tree = Tree::read(&root).map_err(|error| Failure::ReadSource {
-        path: path.clone(),
-        error,
-    })?;
-    Ok(Source {
-        name: name.unwrap_or_default(),
-        tree,
-    })
 }
 
 fn identity(arguments: &ExportIdentity) -> Identity {

@@ -1,0 +1,73 @@
+//! From a SOURCE of the command line to the files of an export.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use apkit::archive::LeftOutReason;
+use apkit::export::{self, Loss, LossKind, Tree};
+use apkit::source::{self, Source};
+
+use crate::cli::failure::Failure;
+use crate::cli::store::{Scratch, Session};
+use crate::cli::target::Target;
+
+/// Reads a directory, the manifest in it, or whatever else a source may be.
+/// A path stays a path; it costs nothing to look.
+pub(super) fn read(text: &OsStr) -> Result<export::Source, Failure> {
+    let path = Path::new(text);
+    match (Target::of(path), text.to_str()) {
+        (Ok(target), _) => directory(&target.root),
+        (Err(_), Some(text)) if Source::is_spelt(text) => fetch(text),
+        (Err(failure), _) => Err(failure),
+    }
+}
+
+fn directory(root: &Path) -> Result<export::Source, Failure> {
+    let physical = root.canonicalize().map_err(|error| Failure::Read {
+        path: root.to_owned(),
+        error,
+    })?;
+    let name = physical
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
+    Ok(export::Source {
+        name: name.unwrap_or_default(),
+        tree: tree(&physical, root)?,
+    })
+}
+
+fn tree(root: &Path, named: &Path) -> Result<Tree, Failure> {
+    Tree::read(root).map_err(|error| Failure::ReadSource {
+        path: named.to_owned(),
+        error,
+    })
+}
+
+fn fetch(text: &str) -> Result<export::Source, Failure> {
+    let session = Session::start()?;
+    let source = match Source::parse(text, session.environment())? {
+        Source::Directory(path) => return directory(&Target::of(&path)?.root),
+        source => source,
+    };
+    let scratch = Scratch::new()?;
+    let place = scratch.path().join("fetched");
+    let fetched = source::fetch(&source, &session.request(), &place);
+    let staged = fetched
+        .map_err(|error| Failure::Fetch {
+            source_text: source.to_string(),
+            error: Box::new(error),
+        })?
+        .staged;
+    let mut tree = tree(&staged.directory, Path::new(text))?;
+    for left_out in staged.left_out {
+        if left_out.reason != LeftOutReason::GitDirectory {
+            let (path, why) = (left_out.path, left_out.reason.to_string());
+            tree.losses
+                .push(Loss::new(LossKind::FileLeftOut, path.clone(), path, why));
+        }
+    }
+    Ok(export::Source {
+        name: source.name().unwrap_or_default(),
+        tree,
+    })
+}
