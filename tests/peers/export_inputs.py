@@ -66,7 +66,7 @@ def plugins():
         "mcp.json": {
             "$schema": "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json",
             "mcpServers": {
-                "own": {"type": "stdio", "command": "./bin/server", "args": ["${PLUGIN_ROOT}/x"], "env": {"DATA": "${PLUGIN_DATA}"}},
+                "own": {"type": "stdio", "command": "./bin/server", "args": ["${PLUGIN_ROOT}/bin/server"], "env": {"DATA": "${PLUGIN_DATA}"}},
                 "old": {"type": "sse", "url": "https://tides.example/sse"},
             },
         },

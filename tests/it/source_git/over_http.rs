@@ -250,12 +250,9 @@ fn no_more_is_received_than_a_package_may_be() {
     let endless = serve(&world, |_| {
         Answer::Changed(|body| {
             let line = b"003dffffffffffffffffffffffffffffffffffffffff refs/heads/branch\n";
-            let lines = line.iter().cycle().take((128 << 20) + 1);
-            body[..body.len() - 4]
-                .iter()
-                .chain(lines)
-                .copied()
-                .collect()
+            let mut whole = body[..body.len() - 4].to_vec();
+            whole.extend(line.repeat((128 << 20) / line.len() + 1));
+            whole
         })
     });
     let (_, said) = failure(&world, &endless);
