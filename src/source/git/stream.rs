@@ -97,3 +97,85 @@ impl<P: Pipe> Write for Stream<P> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    use super::super::address::Address;
+    use super::super::configuration::Configuration;
+    use super::super::transport::Findings;
+    use super::*;
+    use crate::source::{Environment, Stop};
+
+    /// Says the same again and again, after a beginning.
+    struct Endless {
+        beginning: &'static [u8],
+        rest: Vec<u8>,
+    }
+
+    impl Pipe for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Trouble> {
+            let mut from = std::mem::take(&mut self.beginning);
+            if from.is_empty() {
+                from = &self.rest;
+            }
+            io::Read::read(&mut from, buffer).map_err(Trouble::Broken)
+        }
+
+        fn write(&mut self, _bytes: &[u8]) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn ended(&mut self, host: String) -> Failure {
+            Failure::Ssh {
+                host,
+                said: String::new(),
+            }
+        }
+    }
+
+    /// How much is read before it is too much.
+    fn read_of(beginning: &'static [u8], limit: u64) -> u64 {
+        let address = Address::parse("git@host:r").unwrap_or_else(|error| panic!("{error}"));
+        let context = Arc::new(Context {
+            address,
+            password: None,
+            environment: Environment::default(),
+            configuration: Configuration::default(),
+            git_dir: PathBuf::new(),
+            stop: Stop::default(),
+            patience: Duration::from_secs(1),
+            limit,
+            found: Findings::default(),
+        });
+        let mut rest = b"ffff".to_vec();
+        rest.resize(0xffff, b'x');
+        let mut stream = Stream::new(&context, Endless { beginning, rest });
+        let mut buffer = vec![0; 0xffff];
+        let mut received = 0;
+        while let Ok(count) = stream.read(&mut buffer) {
+            received += count as u64;
+        }
+        match context.take_failure() {
+            Some(Failure::TooMuch { .. }) => received,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn lists_and_objects_have_a_limit_each() {
+        let piece = 0xffff;
+        let of_list = read_of(b"0010no reference", 1 << 60);
+        assert!(
+            (MAX_LIST - piece..=MAX_LIST).contains(&of_list),
+            "{of_list}"
+        );
+        let of_objects = read_of(b"0000", 1 << 20);
+        assert!(
+            ((1 << 20) - piece..=1 << 20).contains(&of_objects),
+            "{of_objects}"
+        );
+    }
+}
