@@ -9,6 +9,7 @@ use super::http::{self, Endpoint, Failure};
 use super::identity::Identity;
 use super::json::Json;
 use super::message::Message;
+use super::text;
 
 /// The most messages one `/add` may carry.
 pub const MAX_MESSAGES: usize = 500;
@@ -131,7 +132,7 @@ impl Client<'_> {
         let capabilities = match answer.get("capabilities") {
             Some(Json::Object(members)) => members
                 .iter()
-                .map(|(name, value)| (name.clone(), *value == Json::Bool(true)))
+                .map(|(name, value)| (short(name), *value == Json::Bool(true)))
                 .collect(),
             _ => BTreeMap::new(),
         };
@@ -143,7 +144,7 @@ impl Client<'_> {
             _ => None,
         };
         Ok(Health {
-            version: answer.str("version").map(str::to_owned),
+            version: answer.str("version").map(short),
             capabilities,
             disabled: answer
                 .list("disabled_features")
@@ -175,11 +176,9 @@ impl Client<'_> {
             defer_extraction: true,
             messages,
         };
-        match self.post("/api/v2/memory/add", &body, deadline) {
-            // Whatever a success says: it is stored.
-            Ok(_) | Err(Failure::Unexpected) => Ok(()),
-            Err(failure) => Err(failure),
-        }
+        // A success in some other shape is another program's, and nothing is
+        // stored; should it be, sending it again does no harm.
+        self.post("/api/v2/memory/add", &body, deadline).map(drop)
     }
 
     /// Closes the buffer, which starts extraction.
@@ -246,9 +245,14 @@ impl Client<'_> {
 
 fn word(item: &Json) -> Option<String> {
     match item {
-        Json::Text(text) => Some(text.head.clone()),
+        Json::Text(text) => Some(short(&text.head)),
         _ => None,
     }
+}
+
+/// A word of the server's, no longer than words are.
+fn short(text: &str) -> String {
+    text::clip(text, 200).to_owned()
 }
 
 /// An error code as it may be shown: a word, nothing else.

@@ -1,9 +1,11 @@
 //! What identity needs of git, read from its files: asking the `git` program
 //! costs more time than everything else a hook does.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+
+use crate::sys;
 
 /// The largest configuration file that is read.
 const MAX_CONFIG: u64 = 1024 * 1024;
@@ -74,7 +76,7 @@ fn common_dir(own: &Path) -> PathBuf {
 
 fn read_small(path: &Path) -> Option<String> {
     let mut bytes = Vec::new();
-    File::open(path)
+    sys::open_regular(path)
         .ok()?
         .take(MAX_CONFIG)
         .read_to_end(&mut bytes)

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::Context;
 use super::config::{Key, Layer};
+use crate::sys;
 
 /// The most that is read of the host's file.
 const MOST: u64 = 1024 * 1024;
@@ -67,7 +68,7 @@ fn append(file: &Path, lines: &[String]) -> io::Result<()> {
         Ok(metadata) if !metadata.is_file() => return Err(io::ErrorKind::InvalidInput.into()),
         Ok(_) => {
             let mut text = Vec::new();
-            fs::File::open(file)?.take(MOST).read_to_end(&mut text)?;
+            sys::open_regular(file)?.take(MOST).read_to_end(&mut text)?;
             String::from_utf8_lossy(&text).into_owned()
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),

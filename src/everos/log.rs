@@ -62,7 +62,7 @@ pub fn set_aside(path: &Path, limit: u64) {
 /// The last `count` lines of a log.
 pub fn last_lines(path: &Path, count: usize) -> Vec<String> {
     let tail = || {
-        let mut file = fs::File::open(path).ok()?;
+        let mut file = sys::open_regular(path).ok()?;
         let size = file.metadata().ok()?.len();
         file.seek(SeekFrom::Start(size.saturating_sub(16 * 1024)))
             .ok()?;

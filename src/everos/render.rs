@@ -306,7 +306,7 @@ fn line(prefix: &str, text: &str) -> Option<String> {
 }
 
 /// Characters that change nothing to the eye and can hide something from it.
-fn is_invisible(ch: char) -> bool {
+pub(super) fn is_invisible(ch: char) -> bool {
     matches!(ch, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
         | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }

@@ -298,9 +298,8 @@ impl Store {
 
     /// Gives a sign of life: an existing state file gets the present time.
     pub fn touch(&self, session: &str) {
-        if let Ok(file) = OpenOptions::new()
-            .append(true)
-            .open(self.file("state", session))
+        if let Ok(file) =
+            sys::keep_private(OpenOptions::new().append(true)).open(self.file("state", session))
         {
             let _ = file.set_modified(SystemTime::now());
         }
@@ -309,7 +308,7 @@ impl Store {
     /// Reads a file of this directory.
     pub fn read<T: DeserializeOwned>(&self, path: &Path) -> Option<T> {
         let mut bytes = Vec::new();
-        fs::File::open(path)
+        sys::open_regular(path)
             .ok()?
             .take(MAX_FILE)
             .read_to_end(&mut bytes)

@@ -12,6 +12,7 @@ use super::deadline::Deadline;
 use super::http::Failure;
 use super::log::{DEBUG_LOG, last_lines};
 use super::provision::SERVER_LOG;
+use super::render::is_invisible;
 use super::state::Session;
 use super::{Context, Empty, time};
 
@@ -348,7 +349,7 @@ impl Status {
             ),
         };
         // Writing to a string cannot fail.
-        let mut line = |text: String| writeln!(out, "{text}").unwrap_or_default();
+        let mut line = |text: String| writeln!(out, "{}", harmless(&text)).unwrap_or_default();
         line(format!("EverOS memory: {verdict}"));
         line(format!(
             "  server        {}{}",
@@ -471,6 +472,23 @@ impl Status {
         }
         out
     }
+}
+
+/// The line with everything replaced that a terminal obeys or a reader does not
+/// see: versions, ids and reasons come from the server and from the host.
+fn harmless(text: &str) -> String {
+    let (before, line) = match text.strip_prefix('\n') {
+        Some(line) => ("\n", line),
+        None => ("", text),
+    };
+    let shown = line.chars().map(|ch| {
+        if ch.is_control() || is_invisible(ch) {
+            char::REPLACEMENT_CHARACTER
+        } else {
+            ch
+        }
+    });
+    before.chars().chain(shown).collect()
 }
 
 fn or_none(text: &str) -> &str {

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::everos::digest;
 use crate::everos::json::find;
+use crate::sys;
 
 /// The largest read. The first read after a jump is smaller: often one line is
 /// all that is wanted.
@@ -33,10 +34,7 @@ pub(super) struct Lines {
 
 impl Lines {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
-        if !file.metadata()?.is_file() {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
+        let file = sys::open_regular(path)?;
         Ok(Self {
             file,
             buffer: Vec::new(),

@@ -11,12 +11,12 @@ pub use replace::Staged;
 #[cfg(unix)]
 pub use unix::{
     Lock, create_private_dir, detach, exchange, file_id, is_running, keep_private,
-    make_private_dir, nameless_file, on_interrupt, try_lock, user_name,
+    make_private_dir, nameless_file, on_interrupt, open_regular, try_lock, user_name,
 };
 #[cfg(windows)]
 pub use windows::{
     Lock, create_private_dir, detach, exchange, file_id, is_running, keep_private,
-    make_private_dir, nameless_file, on_interrupt, try_lock, user_name,
+    make_private_dir, nameless_file, on_interrupt, open_regular, try_lock, user_name,
 };
 
 /// A name for something that is there for a moment only, unlike those that

@@ -29,6 +29,7 @@ pub fn try_lock(path: &Path) -> io::Result<Option<Lock>> {
             .truncate(false)
             .write(true)
             .mode(0o600)
+            .custom_flags(libc::O_NONBLOCK)
             .open(path)?;
         // `File::try_lock` exists only since Rust 1.89.
         #[expect(
@@ -93,9 +94,27 @@ pub fn make_private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)
 }
 
-/// Makes files that `options` creates readable for the user only.
+/// Makes files that `options` creates readable for the user only, and does not
+/// wait for the other end of a FIFO that stands in the place of one.
 pub fn keep_private(options: &mut OpenOptions) -> &mut OpenOptions {
-    options.mode(0o600)
+    options.mode(0o600).custom_flags(libc::O_NONBLOCK)
+}
+
+/// Opens a file to read, at once or not at all: a FIFO would be waited for, and
+/// a device may have no end.
+///
+/// # Errors
+///
+/// Fails as `open` does, and for what is no regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    Ok(file)
 }
 
 /// Prepares `command` to outlive this process and its terminal: a session of its

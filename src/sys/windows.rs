@@ -79,6 +79,19 @@ pub fn make_private_dir(path: &Path) -> io::Result<()> {
     std::fs::create_dir(path)
 }
 
+/// Opens a file to read.
+///
+/// # Errors
+///
+/// Fails as `CreateFile` does, and for what is no regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    Ok(file)
+}
+
 /// Files below the user's profile are the user's alone.
 pub fn keep_private(options: &mut OpenOptions) -> &mut OpenOptions {
     options

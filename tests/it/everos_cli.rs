@@ -8,6 +8,30 @@ use crate::fake_everos::{ADD, FakeEveros, Reply, SEARCH, found, healthy};
 use crate::hook_support::*;
 
 #[test]
+fn what_a_server_says_stays_on_its_line() {
+    let odd =
+        "1\r\nEverOS memory: ok\u{1b}]0;x\u{7}\u{9b}31m\u{202e}".to_owned() + &"x".repeat(10_000);
+    let server = FakeEveros::with(move |request| match request.path.as_str() {
+        "/health" => {
+            let mut health = crate::fake_everos::health();
+            health["version"] = json!(odd);
+            health["capabilities"] = json!({ odd.clone(): true });
+            health["disabled_features"] = json!([odd]);
+            health["cascade"]["reasons"] = json!([odd]);
+            Reply::Json(200, health)
+        }
+        _ => healthy(request),
+    });
+    let place = Place::new(&server);
+    let run = place.run(&["everos", "status"], b"");
+    let hidden = |ch: char| (ch.is_control() && ch != '\n') || ch == '\u{202e}';
+    assert!(!run.stdout.contains(hidden), "{}", run.stdout);
+    let forged = |line: &&str| line.starts_with("EverOS memory");
+    assert_eq!(run.stdout.lines().filter(forged).count(), 1);
+    assert!(run.stdout.len() < 5000, "{}", run.stdout.len());
+}
+
+#[test]
 fn status_reports_a_healthy_server() {
     let server = FakeEveros::start();
     let mut place = Place::new(&server);

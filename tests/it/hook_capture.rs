@@ -414,6 +414,79 @@ fn a_session_first_seen_in_the_middle_keeps_its_past_to_itself() {
 }
 
 #[test]
+fn what_another_program_on_the_port_answers_stores_nothing() {
+    let server = FakeEveros::with(|request| match request.path.as_str() {
+        ADD => Reply::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>".to_vec()),
+        _ => healthy(request),
+    });
+    let place = Place::new(&server);
+    let mut lines = vec![prompt("p1", 0, "one"), answer("r1", 1, &[text("a1")])];
+    let path = place.transcript(&lines);
+    place.hook("stop", stop("p1", &path, "a1"));
+    server.answer(healthy);
+    lines.extend([prompt("p2", 10, "two"), answer("r2", 11, &[text("a2")])]);
+    fs::write(&path, jsonl(&lines)).unwrap();
+    place.hook("stop", stop("p2", &path, "a2"));
+    let bodies = server.bodies(ADD);
+    let again = pairs(&[("user", "one"), ("assistant", "a1")]);
+    assert_eq!(said(&bodies[0]), again);
+    assert_eq!(said(&bodies[1]), again);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_fifo_in_the_place_of_a_file_is_not_waited_for() {
+    let server = FakeEveros::start();
+    let place = Place::new(&server);
+    let fifo = place.path("fifo");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.unwrap().success());
+    let run = place.hook("stop", stop("p1", &fifo, "a1"));
+    assert!(run.took < Duration::from_secs(4), "{:?}", run.took);
+    let run = place.hook(
+        "session-start",
+        json!({"session_id": "s1", "source": "resume", "transcript_path": fifo}),
+    );
+    assert!(run.took < Duration::from_secs(4), "{:?}", run.took);
+}
+
+#[test]
+fn a_fork_that_is_still_being_written_keeps_its_past_to_itself() {
+    let server = FakeEveros::start();
+    let place = Place::new(&server);
+    let path = place.path("fork.jsonl");
+    let first = json!({"type": "mode", "mode": "normal", "sessionId": "s1"});
+    fs::write(&path, jsonl(&[first])).unwrap();
+    let asked =
+        json!({"session_id": "s1", "prompt_id": "p1", "transcript_path": path, "prompt": "now"});
+    place.hook("user-prompt-submit", asked).silent();
+    let writer = thread::spawn({
+        let path = path.clone();
+        move || {
+            for lines in [
+                [
+                    prompt("old", 0, "long ago"),
+                    answer("r0", 1, &[text("as before")]),
+                ],
+                [
+                    prompt("p1", 2, "now"),
+                    answer("r1", 3, &[text("as before")]),
+                ],
+            ] {
+                thread::sleep(Duration::from_millis(80));
+                let mut file = fs::File::options().append(true).open(&path).unwrap();
+                file.write_all(jsonl(&lines).as_bytes()).unwrap();
+            }
+        }
+    });
+    let run = place.hook("stop", stop("p1", &path, "as before"));
+    writer.join().unwrap();
+    run.silent();
+    let all: Vec<(String, String)> = server.bodies(ADD).iter().flat_map(said).collect();
+    assert_eq!(all, pairs(&[("user", "now"), ("assistant", "as before")]));
+}
+
+#[test]
 fn a_resumed_session_brings_the_turns_that_had_no_hook() {
     let server = FakeEveros::start();
     let place = Place::new(&server);

@@ -223,7 +223,8 @@ fn note_down(
         context.log.line("transcript has an unknown shape");
     }
     let count = taken(&scan, take);
-    for (index, segment) in scan.segments.iter().take(count).enumerate() {
+    let first = first_own(&scan, state, turn);
+    for (index, segment) in scan.segments.iter().enumerate().take(count).skip(first) {
         if deadline.passed() {
             break;
         }
@@ -279,6 +280,23 @@ fn start(
         None => transcript.end()?,
     };
     Ok(Scan::new(at, Segment::default()))
+}
+
+/// The first segment that is this session's own: at the first look, that of the
+/// turn it was first seen in. A fork begins its file with what was said before,
+/// and may still be writing that when the file is read.
+fn first_own(scan: &Scan, state: &Session, turn: Option<&str>) -> usize {
+    if state.cursor.is_some() {
+        return 0;
+    }
+    [state.begin.as_deref(), turn]
+        .into_iter()
+        .flatten()
+        .find_map(|wanted| {
+            let named = |segment: &Segment| segment.turn.as_deref() == Some(wanted);
+            scan.segments.iter().position(named)
+        })
+        .unwrap_or(0)
 }
 
 /// How many of the segments are taken.
