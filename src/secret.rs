@@ -66,7 +66,7 @@ const STRONG: [&str; 6] = [
     "credentials",
 ];
 /// Words that do so when the value looks like one.
-const WEAK: [&str; 5] = ["token", "apikey", "pwd", "pat", "bearer"];
+const WEAK: [&str; 6] = ["token", "apikey", "pwd", "pass", "pat", "bearer"];
 /// Words that make a `key` behind them a secret one.
 const KEY_KINDS: [&str; 9] = [
     "api",
@@ -121,7 +121,8 @@ pub fn strength(name: &str, place: Place) -> Option<Strength> {
     let judge = |at: usize| {
         let word = words.get(at)?.as_str();
         let before = at.checked_sub(1).and_then(|at| words.get(at));
-        if STRONG.contains(&word) {
+        // `PGPASSWORD`, `dbpassword`.
+        if STRONG.contains(&word) || word.ends_with("password") {
             Some(Strength::Strong)
         } else if WEAK.contains(&word)
             || word == "key" && before.is_some_and(|kind| KEY_KINDS.contains(&kind.as_str()))
@@ -291,6 +292,8 @@ mod tests {
             "TOKEN_PROD",
             "token",
             "pwd",
+            "PGPASSWORD",
+            "DB_PASS",
         ] {
             assert!(is_secret(name), "{name}");
         }
