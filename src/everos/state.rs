@@ -305,6 +305,17 @@ impl Store {
         }
     }
 
+    /// Whether files can be written to this directory.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Self::write`] does.
+    pub fn probe(&self) -> io::Result<()> {
+        let path = self.path("probe.json");
+        self.write(&path, &())?;
+        fs::remove_file(path)
+    }
+
     /// Reads a file of this directory.
     pub fn read<T: DeserializeOwned>(&self, path: &Path) -> Option<T> {
         let mut bytes = Vec::new();

@@ -46,6 +46,9 @@ pub struct Status {
     pub server_log: Vec<String>,
     /// What to look at, if something is wrong.
     pub checklist: Vec<String>,
+    /// Why nothing can be kept in the data directory, if so. Without it a turn is
+    /// sent once or not at all.
+    pub data_failure: Option<String>,
 }
 
 /// The server.
@@ -166,14 +169,20 @@ pub fn gather(context: &Context<'_>) -> Status {
         .sessions
         .first()
         .is_some_and(|session| session.pending > 0);
-    let healthy = health.is_ok() && !troubled;
+    let data_failure = context
+        .store
+        .as_ref()
+        .and_then(|store| store.probe().err())
+        .map(|error| error.to_string());
+    let healthy = health.is_ok() && !troubled && data_failure.is_none();
     Status {
         schema_version: 1,
         healthy,
+        data_failure,
         checklist: if healthy {
             Vec::new()
         } else {
-            checklist(context, health.as_ref().err())
+            checklist(context, health.as_ref().err(), troubled)
         },
         debug_log: lines(DEBUG_LOG),
         server_log: if health.is_ok() {
@@ -305,7 +314,7 @@ fn origin<T>(setting: &Setting<T>) -> (Layer, bool) {
 }
 
 /// What a person has to look at, in this order. Nothing here is probed.
-fn checklist(context: &Context<'_>, failure: Option<&Failure>) -> Vec<String> {
+fn checklist(context: &Context<'_>, failure: Option<&Failure>, troubled: bool) -> Vec<String> {
     let config = &context.config;
     let url = &config.base_url.value;
     let mut list = Vec::new();
@@ -320,7 +329,7 @@ fn checklist(context: &Context<'_>, failure: Option<&Failure>) -> Vec<String> {
         list.push(format!("Started? `{}` takes 5 to 18 seconds until it listens at {url}; a new session starts it too.", config.start_cmd.value.join(" ")));
     } else if failure.is_some() {
         list.push(format!("Is {url} the right address, and is it reachable from here? Only a server on this machine is started automatically."));
-    } else {
+    } else if troubled {
         list.push("The server answers, but turns wait to be sent: they go with the next turn or the next session. See `trouble` above.".to_owned());
     }
     list.push(format!(
@@ -342,7 +351,10 @@ impl Status {
         } = self;
         let verdict = match (self.healthy, server.reachable) {
             (true, _) => "ok".to_owned(),
-            (false, true) => "turns are waiting".to_owned(),
+            (false, true) => match &self.data_failure {
+                Some(error) => format!("the data directory cannot be written: {error}"),
+                None => "turns are waiting".to_owned(),
+            },
             (false, false) => format!(
                 "unreachable: {}",
                 server.failure.as_deref().unwrap_or_default()

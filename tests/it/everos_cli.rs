@@ -8,6 +8,22 @@ use crate::fake_everos::{ADD, FakeEveros, Reply, SEARCH, found, healthy};
 use crate::hook_support::*;
 
 #[test]
+fn a_data_directory_that_keeps_nothing_is_told() {
+    let server = FakeEveros::start();
+    let mut place = Place::new(&server);
+    let file = place.path("file");
+    fs::write(&file, "").unwrap();
+    place.set("EVEROS_CC_DATA_DIR", file.to_str().unwrap());
+    let run = place.run(&["everos", "status"], b"");
+    assert_eq!(run.status, 1, "{run:?}");
+    let verdict = "EverOS memory: the data directory cannot be written: ";
+    assert!(run.stdout.starts_with(verdict), "{}", run.stdout);
+    let run = place.run(&["everos", "status", "--json"], b"");
+    let status: Value = run.json();
+    assert_eq!(status["healthy"], false);
+}
+
+#[test]
 fn what_a_server_says_stays_on_its_line() {
     let odd =
         "1\r\nEverOS memory: ok\u{1b}]0;x\u{7}\u{9b}31m\u{202e}".to_owned() + &"x".repeat(10_000);
