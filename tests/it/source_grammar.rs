@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 fn environment() -> Environment {
     Environment {
-        directory: PathBuf::from("/work/here"),
+        directory: PathBuf::from("/place/here"),
         home: Some(PathBuf::from("/home/ada")),
         ..Environment::default()
     }
@@ -27,19 +27,19 @@ fn refusal(text: &str) -> String {
 #[test]
 fn every_spelling_has_its_normal_form() {
     for (text, wanted) in [
-        ("./dir", "dir:/work/here/dir"),
-        ("./dir/", "dir:/work/here/dir"),
-        (".", "dir:/work/here"),
-        ("../x", "dir:/work/x"),
+        ("./dir", "dir:/place/here/dir"),
+        ("./dir/", "dir:/place/here/dir"),
+        (".", "dir:/place/here"),
+        ("../x", "dir:/place/x"),
         ("/abs/./x/../y", "dir:/abs/y"),
         ("~/x", "dir:/home/ada/x"),
-        ("dir:x", "dir:/work/here/x"),
-        ("DIR:x.tgz", "dir:/work/here/x.tgz"),
-        ("dir:a b#c%41", "dir:/work/here/a b#c%41"),
-        ("./a.tgz", "file:/work/here/a.tgz"),
-        ("a.tar.gz", "file:/work/here/a.tar.gz"),
-        ("A.ZIP?path=sub/", "file:/work/here/A.ZIP?path=sub"),
-        ("file:x.zip", "file:/work/here/x.zip"),
+        ("dir:x", "dir:/place/here/x"),
+        ("DIR:x.tgz", "dir:/place/here/x.tgz"),
+        ("dir:a b#c%41", "dir:/place/here/a b#c%41"),
+        ("./a.tgz", "file:/place/here/a.tgz"),
+        ("a.tar.gz", "file:/place/here/a.tar.gz"),
+        ("A.ZIP?path=sub/", "file:/place/here/A.ZIP?path=sub"),
+        ("file:x.zip", "file:/place/here/x.zip"),
         ("file:///x/a%20b.zip", "file:/x/a b.zip"),
         (
             "git+https://Host.example/o/r.git",
@@ -242,7 +242,7 @@ fn a_drive_of_windows_is_no_scheme() {
 
 #[test]
 fn what_moves_together_is_written_from_there() {
-    let base = Path::new("/work/here");
+    let base = Path::new("/place/here");
     for (text, wanted) in [
         ("./x", "dir:./x"),
         (".", "dir:."),
@@ -295,7 +295,7 @@ proptest! {
             let normal = source.to_string();
             let again = Source::parse(&normal, &environment());
             prop_assert_eq!(again.as_ref().map_err(ToString::to_string), Ok(&source), "{}", normal);
-            let written = source.written_from(Path::new("/work/here"));
+            let written = source.written_from(Path::new("/place/here"));
             let again = Source::parse(&written, &environment());
             prop_assert_eq!(again.as_ref().map_err(ToString::to_string), Ok(&source), "{}", written);
         }
