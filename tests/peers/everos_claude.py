@@ -116,6 +116,10 @@ class Claude:
         files = sorted(self.config.glob("projects/*/*.jsonl"), key=lambda path: path.stat().st_mtime)
         return [path.stem for path in files]
 
+    def transcripts(self):
+        """What the transcripts hold by now, as one text."""
+        return "\n".join(path.read_text(encoding="utf-8") for path in self.config.glob("projects/*/*.jsonl"))
+
     def requests(self):
         """What the model was asked since the last look."""
         every = lines(self.out / "requests.jsonl")

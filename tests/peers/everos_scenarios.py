@@ -240,6 +240,10 @@ def killed():
         command = claude.command(slow, "-p", "A question nobody waits for")
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         check("%s: the model is asked" % name, poll(20, lambda: [r for r in claude.requests() if r["lane"] == "main"]))
+        # It is written a little after the model is asked; killed before that,
+        # the session never was.
+        check("%s: its transcript holds the question" % name,
+              poll(20, lambda: "A question nobody waits for" in claude.transcripts()))
         for pid in cli(claude):
             os.kill(pid, sign)
         check("%s: Claude Code ends" % name, process.wait(timeout=20) is not None and not cli(claude))
