@@ -1,8 +1,8 @@
 //! What a manifest says about the plugin as such, whatever its shape.
 
-use super::shapes::{Person, web_address};
 use crate::document::{Member, Node, Object, Value};
 use crate::spec::foreign;
+use crate::spec::metadata::{Person, web_address};
 
 /// The shapes of manifests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

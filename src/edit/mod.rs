@@ -9,7 +9,7 @@
 //! | [`init`] | a small package to begin with |
 //! | `text` | edits of one text |
 //! | `json`, `yaml`, `tree` | what edits look like in the two languages |
-//! | `metadata`, `shapes` | what a manifest says about the plugin, whatever its shape |
+//! | `metadata` | what a manifest says about the plugin, whatever its shape |
 //! | `write` | several files changed together, or none |
 
 pub mod fix;
@@ -19,7 +19,6 @@ pub mod sync;
 
 mod json;
 mod metadata;
-mod shapes;
 mod text;
 mod tree;
 mod write;

@@ -2,6 +2,7 @@
 
 use super::{Output, Plan};
 use crate::source::builtin::{Builtin, versioned};
+use crate::spec::foreign::CLAUDE_MARKETPLACE;
 
 pub use crate::source::builtin::{NAME, Program, VERSION};
 
@@ -28,10 +29,7 @@ pub fn plan(program: Program, marketplace: bool) -> Plan {
         })
         .collect();
     if marketplace {
-        outputs.push(Output::text(
-            ".claude-plugin/marketplace.json",
-            versioned(MARKETPLACE),
-        ));
+        outputs.push(Output::text(CLAUDE_MARKETPLACE, versioned(MARKETPLACE)));
     }
     Plan {
         outputs,

@@ -1,6 +1,7 @@
 //! Who a package is: the metadata of `plugin.json`.
 
 use super::json::Json;
+use crate::spec::metadata::Person;
 use crate::spec::name::{plugin_name_problem, plugin_name_suggestion};
 use crate::spec::version;
 
@@ -14,7 +15,7 @@ pub struct Identity {
     /// `description`.
     pub description: Option<String>,
     /// `author`.
-    pub author: Option<Author>,
+    pub author: Option<Person>,
     /// `homepage`.
     pub homepage: Option<String>,
     /// `repository`.
@@ -23,49 +24,6 @@ pub struct Identity {
     pub license: Option<String>,
     /// `keywords`.
     pub keywords: Vec<String>,
-}
-
-/// `author` (§5.4).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Author {
-    /// `name`.
-    pub name: Option<String>,
-    /// `email`.
-    pub email: Option<String>,
-    /// `url`.
-    pub url: Option<String>,
-}
-
-impl Author {
-    /// `Name <email> (url)`, each part optional, as npm writes people.
-    pub fn parse(text: &str) -> Self {
-        let mut author = Self::default();
-        let mut rest = text.trim().to_owned();
-        for (open, close, field) in [('(', ')', &mut author.url), ('<', '>', &mut author.email)] {
-            if let Some(start) = rest.rfind(open)
-                && rest.ends_with(close)
-            {
-                let inner = rest.get(start + 1..rest.len() - 1).unwrap_or_default();
-                *field = Some(inner.trim().to_owned()).filter(|text| !text.is_empty());
-                rest = rest.get(..start).unwrap_or_default().trim().to_owned();
-            }
-        }
-        author.name = Some(rest).filter(|text| !text.is_empty());
-        author
-    }
-
-    pub(super) fn json(&self) -> Json {
-        let fields = [
-            ("name", &self.name),
-            ("email", &self.email),
-            ("url", &self.url),
-        ];
-        Json::object(
-            fields
-                .into_iter()
-                .filter_map(|(key, value)| value.clone().map(|value| (key, Json::String(value)))),
-        )
-    }
 }
 
 impl Identity {
@@ -91,7 +49,10 @@ impl Identity {
     /// The fields in the order of the specification, name aside.
     fn fields(&self) -> Vec<(&'static str, Json)> {
         let string = |value: &Option<String>| value.clone().map(Json::String);
-        let author = self.author.as_ref().map(Author::json);
+        let author = self.author.as_ref().map(|author| {
+            let parts = author.parts();
+            Json::object(parts.map(|(key, value)| (key, Json::string(value))))
+        });
         let keywords = (!self.keywords.is_empty()).then(|| Json::strings(self.keywords.clone()));
         [
             ("version", string(&self.version)),
@@ -133,7 +94,7 @@ impl Identity {
         let string = |key: &str| Some(manifest.get(key)?.as_str()?.to_owned());
         let author = manifest.get("author").map(|author| {
             let field = |key: &str| Some(author.get(key)?.as_str()?.to_owned());
-            Author {
+            Person {
                 name: field("name"),
                 email: field("email"),
                 url: field("url"),
@@ -150,7 +111,7 @@ impl Identity {
             name: string("name"),
             version: string("version"),
             description: string("description"),
-            author: author.filter(|author| *author != Author::default()),
+            author: author.filter(|author| *author != Person::default()),
             homepage: string("homepage"),
             repository: string("repository"),
             license: string("license"),
@@ -179,35 +140,5 @@ pub(super) fn package_name(name: &str) -> Result<(), PackageName> {
             problem,
             suggestion: plugin_name_suggestion(name),
         }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn people_as_npm_writes_them() {
-        let some = |text: &str| Some(text.to_owned());
-        for (text, name, email, url) in [
-            ("A B", some("A B"), None, None),
-            ("A <a@b.example>", some("A"), some("a@b.example"), None),
-            (
-                "A <a@b.example> (https://a.example)",
-                some("A"),
-                some("a@b.example"),
-                some("https://a.example"),
-            ),
-            (
-                "A (https://a.example)",
-                some("A"),
-                None,
-                some("https://a.example"),
-            ),
-            ("<a@b.example>", None, some("a@b.example"), None),
-            ("", None, None, None),
-        ] {
-            assert_eq!(Author::parse(text), Author { name, email, url }, "{text}");
-        }
     }
 }

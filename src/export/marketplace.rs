@@ -4,11 +4,7 @@ use super::client::Client;
 use super::draft::Draft;
 use super::json::Json;
 use super::targets::{Facts, Target, codex};
-
-/// What Claude Code and GitHub Copilot read.
-const CLAUDE: &str = ".claude-plugin/marketplace.json";
-/// What Codex reads.
-const CODEX: &str = ".agents/plugins/marketplace.json";
+use crate::spec::foreign::{CLAUDE_MARKETPLACE, CODEX_MARKETPLACE};
 
 /// Moves everything into a directory named like the package and lists it; gives
 /// the directories that are packages.
@@ -25,7 +21,7 @@ pub(super) fn wrap(draft: &mut Draft, facts: &Facts, target: Target) -> Vec<Stri
         target => target.clients(),
     };
     if clients.iter().any(|client| *client != Client::Codex) {
-        draft.put_json(CLAUDE, &claude(facts));
+        draft.put_json(CLAUDE_MARKETPLACE, &claude(facts));
     }
     if clients.contains(&Client::Codex) {
         let mut plugins = vec![codex_entry(name, &format!("./{name}"))];
@@ -39,7 +35,7 @@ pub(super) fn wrap(draft: &mut Draft, facts: &Facts, target: Target) -> Vec<Stri
             ("name", Json::string(name)),
             ("plugins", Json::Array(plugins)),
         ]);
-        draft.put_json(CODEX, &marketplace);
+        draft.put_json(CODEX_MARKETPLACE, &marketplace);
     }
     vec![name.clone()]
 }

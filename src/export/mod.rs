@@ -45,7 +45,7 @@ pub use apply::{Accepted, Error, Options, apply, check};
 pub use archive::{Archive, Format, write_archive};
 pub use client::Client;
 pub use descriptor::{Descriptor, Launch, Transport};
-pub use identity::{Author, Identity, PackageName};
+pub use identity::{Identity, PackageName};
 pub use loss::{Loss, LossKind, Weight};
 pub use plan::plan;
 pub use recognise::Listed;

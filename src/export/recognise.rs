@@ -12,13 +12,6 @@ use crate::spec::foreign;
 /// The portable manifest.
 pub(super) const MANIFEST: &str = "plugin.json";
 
-/// Files that list plugins.
-const MARKETPLACES: &[&str] = &[
-    ".claude-plugin/marketplace.json",
-    ".agents/plugins/marketplace.json",
-    ".github/plugin/marketplace.json",
-];
-
 /// What a source is.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Shape {
@@ -130,7 +123,7 @@ fn is_portable(bytes: &[u8], has_others: bool) -> bool {
 }
 
 fn marketplace(tree: &Tree) -> Option<(&'static str, Vec<Listed>)> {
-    MARKETPLACES.iter().find_map(|path| {
+    foreign::MARKETPLACES.iter().find_map(|path| {
         let text = Text::read(path, &tree.files.get(*path)?.bytes).ok()?;
         let Json::Array(entries) = Json::of(&text.document.root).get("plugins")?.clone() else {
             return None;

@@ -66,12 +66,19 @@ pub const NATIVE_MANIFESTS: &[(&str, &str)] = &[
 /// The manifest of Node packages, at the package root.
 pub const NODE_MANIFEST: &str = "package.json";
 
+/// The catalogue that Claude Code and GitHub Copilot read.
+pub const CLAUDE_MARKETPLACE: &str = ".claude-plugin/marketplace.json";
+
+/// The catalogue that Codex reads.
+pub const CODEX_MARKETPLACE: &str = ".agents/plugins/marketplace.json";
+
 /// Catalogues that offer plugins, by their path in the directory that their
 /// entries' paths are relative to.
 pub const MARKETPLACES: &[&str] = &[
-    ".claude-plugin/marketplace.json",
-    ".agents/plugins/marketplace.json",
+    CLAUDE_MARKETPLACE,
+    CODEX_MARKETPLACE,
     ".cursor-plugin/marketplace.json",
+    ".github/plugin/marketplace.json",
 ];
 
 /// Whether the `version` of a [`NODE_MANIFEST`] says nothing, since a release

@@ -10,6 +10,7 @@
 //! | [`placeholder`] | what looks like a placeholder, and whose it is |
 //! | [`credential`] | what looks like a secret |
 //! | [`foreign`] | how to tell another client's manifest |
+//! | [`metadata`] | the shapes in which manifests write people and repositories |
 //! | [`near`] | what was probably meant by an unknown word |
 //! | [`schema`] | the embedded JSON Schemas |
 //! | [`skill`] | the keys of skills, and lists of tools |
@@ -19,6 +20,7 @@ pub mod codes;
 pub mod credential;
 pub mod foreign;
 pub mod header;
+pub mod metadata;
 pub mod name;
 pub mod near;
 pub mod placeholder;

@@ -530,3 +530,36 @@ fn all_three_clients_load_one_directory() {
     );
     assert!(!losses(&plan).contains(&("client-component", "hooks")));
 }
+
+#[test]
+fn people_and_repositories_are_read_in_npms_shapes() {
+    for (author, wanted) in [
+        (
+            json!("A B <a@b.example> (https://a.example)"),
+            json!({"name": "A B", "email": "a@b.example", "url": "https://a.example"}),
+        ),
+        (json!("A (she)"), json!({"name": "A (she)"})),
+    ] {
+        for (repository, address) in [
+            (
+                "git+ssh://git@git.example/a/b.git",
+                "https://git.example/a/b",
+            ),
+            ("https://git.example/a.git", "https://git.example/a.git"),
+        ] {
+            let manifest = json!({
+                "name": "pack",
+                "author": author,
+                "repository": {"type": "git", "url": repository},
+            });
+            let plan = planned(input(&[
+                (MANIFEST, &manifest.to_string()),
+                ("skills/tides/SKILL.md", SKILL),
+            ]));
+            let portable = json(&plan, "plugin.json");
+            assert_eq!(portable["author"], wanted);
+            assert_eq!(portable["repository"], address);
+            assert!(losses(&plan).is_empty());
+        }
+    }
+}

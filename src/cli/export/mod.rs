@@ -8,9 +8,10 @@ use std::path::Path;
 
 use apkit::export::report::{self, Report};
 use apkit::export::{
-    self, Accepted, Archive, Author, Client, Descriptor, Format, Identity, Input, Launch, Plan,
-    Target, Transport, Weight, everos,
+    self, Accepted, Archive, Client, Descriptor, Format, Identity, Input, Launch, Plan, Target,
+    Transport, Weight, everos,
 };
+use apkit::spec::metadata::Person;
 
 use super::args::{
     Export, ExportClient, ExportIdentity, ExportServer, ExportTarget, ExportTransport, TextOrJson,
@@ -160,7 +161,7 @@ fn identity(arguments: &ExportIdentity) -> Identity {
         name: arguments.name.clone(),
         version: arguments.version.clone(),
         description: arguments.description.clone(),
-        author: arguments.author.as_deref().map(Author::parse),
+        author: arguments.author.as_deref().map(Person::named),
         homepage: arguments.homepage.clone(),
         repository: arguments.repository.clone(),
         license: arguments.license.clone(),

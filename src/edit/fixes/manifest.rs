@@ -3,8 +3,8 @@
 use super::{Answer, Change, Site, left};
 use crate::document::{Member, Node, Value};
 use crate::edit::json::string;
-use crate::edit::shapes;
 use crate::spec::codes::manifest as codes;
+use crate::spec::metadata::{Person, web_address};
 use crate::spec::version::{self, FieldKind, Version};
 use crate::spec::{foreign, name, near};
 
@@ -217,7 +217,7 @@ pub(super) fn field_type(site: &Site<'_>) -> Answer {
             site.edit(node.span, format!("\"{raw}\""))
         }
         (Value::String(_), FieldKind::Author) if keys.len() == 1 => {
-            let person = text.and_then(shapes::Person::parse);
+            let person = text.and_then(Person::parse);
             let Some(person) = person else {
                 return left("write an object with name, email and url");
             };
@@ -255,7 +255,7 @@ pub(super) fn field_type(site: &Site<'_>) -> Answer {
                 return left(format!("write {field} as one string"));
             };
             let value = if field == "repository" {
-                shapes::web_address(value)
+                web_address(value)
             } else {
                 value.to_owned()
             };

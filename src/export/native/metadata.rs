@@ -2,10 +2,11 @@
 
 use super::super::client::Client;
 use super::super::draft::Draft;
-use super::super::identity::{Author, Identity};
+use super::super::identity::Identity;
 use super::super::json::Text;
 use super::super::loss::{Loss, LossKind};
 use crate::document::{Member, Object, Pointer, Value};
+use crate::spec::metadata::{Person, is_address, web_address};
 use crate::spec::version::AUTHOR_FIELDS;
 
 /// Fields that other modules translate or move.
@@ -87,12 +88,17 @@ fn set<T>(slot: &mut Option<T>, value: Option<T>) -> bool {
 /// `{"type": "git", "url": …}`, as npm writes it.
 fn repository(member: &Member) -> Option<String> {
     let url = member.value.as_object()?.get("url")?;
-    Some(url.value.as_text()?.as_str()?.to_owned())
+    let url = url.value.as_text()?.as_str()?;
+    Some(if is_address(url) {
+        url.to_owned()
+    } else {
+        web_address(url)
+    })
 }
 
-fn author(draft: &mut Draft, text: &Text<'_>, member: &Member) -> Option<Author> {
+fn author(draft: &mut Draft, text: &Text<'_>, member: &Member) -> Option<Person> {
     if let Some(person) = member.value.as_text().and_then(|text| text.as_str()) {
-        return Some(Author::parse(person));
+        return Some(Person::named(person));
     }
     let fields = member.value.as_object()?;
     let field = |name: &str| Some(fields.get(name)?.value.as_text()?.as_str()?.to_owned());
@@ -115,7 +121,7 @@ fn author(draft: &mut Draft, text: &Text<'_>, member: &Member) -> Option<Author>
             .at(pointer, text.line(&other.value)),
         );
     }
-    Some(Author {
+    Some(Person {
         name: field("name"),
         email: field("email"),
         url: field("url"),

@@ -1,19 +1,19 @@
 //! The shapes in which manifests hold a person and the address of a repository.
 
-/// Somebody, as `author` has it.
+/// Somebody, as `author` has it (§5.4).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Person {
-    /// Full name.
-    pub(super) name: Option<String>,
-    /// Address for mail.
-    pub(super) email: Option<String>,
-    /// A page on the web.
-    pub(super) url: Option<String>,
+pub struct Person {
+    /// `name`.
+    pub name: Option<String>,
+    /// `email`.
+    pub email: Option<String>,
+    /// `url`.
+    pub url: Option<String>,
 }
 
 impl Person {
     /// Reads `Name <mail> (page)`, in which each part may be missing.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let mut rest = text.trim();
         let mut person = Self::default();
         if let Some((front, url)) = rest
@@ -41,8 +41,17 @@ impl Person {
         (person != Self::default()).then_some(person)
     }
 
-    /// The parts that are there, by the names of their fields.
-    pub(super) fn parts(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    /// The same; what has another shape is a name as a whole.
+    pub fn named(text: &str) -> Self {
+        Self::parse(text).unwrap_or_else(|| Self {
+            name: Some(text.trim().to_owned()).filter(|name| !name.is_empty()),
+            ..Self::default()
+        })
+    }
+
+    /// The parts that are there, by the names of their fields
+    /// ([`AUTHOR_FIELDS`](super::version::AUTHOR_FIELDS)).
+    pub fn parts(&self) -> impl Iterator<Item = (&'static str, &str)> {
         [
             ("name", &self.name),
             ("email", &self.email),
@@ -53,7 +62,7 @@ impl Person {
     }
 
     /// The part of this name.
-    pub(super) fn part(&mut self, key: &str) -> Option<&mut Option<String>> {
+    pub fn part(&mut self, key: &str) -> Option<&mut Option<String>> {
         match key {
             "name" => Some(&mut self.name),
             "email" => Some(&mut self.email),
@@ -63,7 +72,7 @@ impl Person {
     }
 
     /// `Name <mail> (page)`.
-    pub(super) fn line(&self) -> String {
+    pub fn line(&self) -> String {
         let mut parts = Vec::new();
         parts.extend(self.name.clone());
         parts.extend(self.email.as_ref().map(|email| format!("<{email}>")));
@@ -72,7 +81,8 @@ impl Person {
     }
 }
 
-fn is_address(text: &str) -> bool {
+/// Whether a text is an address on the web as it stands.
+pub fn is_address(text: &str) -> bool {
     text.starts_with("https://") || text.starts_with("http://")
 }
 
@@ -84,7 +94,7 @@ const HOSTS: &[(&str, &str)] = &[
 ];
 
 /// The address of a repository for people: without what only git needs.
-pub(super) fn web_address(repository: &str) -> String {
+pub fn web_address(repository: &str) -> String {
     let mut text = repository.trim();
     text = text.strip_prefix("git+").unwrap_or(text);
     text = text.strip_suffix(".git").unwrap_or(text);
