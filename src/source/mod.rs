@@ -129,7 +129,13 @@ pub struct Request<'a> {
     pub stop: &'a Stop,
     /// Fetch exactly this content, as a lock file has it, or fail.
     pub pinned: Option<&'a Resolved>,
+    /// Asked before a host is contacted that the source does not name itself: the
+    /// registry of a package, and where its tarball is. Says why not.
+    pub permit: Option<Permit<'a>>,
 }
+
+/// Whether a host may be asked; an error is the reason.
+pub type Permit<'a> = &'a (dyn Fn(&str) -> Result<(), String> + Sync);
 
 /// A package as it was fetched.
 #[derive(Debug)]

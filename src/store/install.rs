@@ -233,6 +233,16 @@ impl Store {
         }
     }
 
+    /// Holds hosts that only the configuration of a source names against the rules.
+    pub(super) fn permit(&self, source: &Source) -> impl Fn(&str) -> Result<(), String> + Sync {
+        move |host| {
+            let facts = Facts::at(source, host);
+            self.policy
+                .check(&facts)
+                .map_err(|denied| denied.to_string())
+        }
+    }
+
     /// Fetches into `directory` and judges what came.
     pub(super) fn prepare(
         &self,
@@ -242,7 +252,12 @@ impl Store {
         directory: &Path,
         frozen: Option<&Frozen<'_>>,
     ) -> Result<Judged, Error> {
-        let fetched = source::fetch(source, request, directory)?;
+        let permit = self.permit(source);
+        let asking = Request {
+            permit: Some(&permit),
+            ..*request
+        };
+        let fetched = source::fetch(source, &asking, directory)?;
         if request.stop.is_requested() {
             return Err(Error::Interrupted);
         }

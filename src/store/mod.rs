@@ -23,7 +23,7 @@
 //!     ..Environment::default()
 //! };
 //! let stop = Stop::default();
-//! let request = Request { environment: &environment, progress: &Quiet, stop: &stop, pinned: None };
+//! let request = Request { environment: &environment, progress: &Quiet, stop: &stop, pinned: None, permit: None };
 //! let store = Store::open("/srv/agents")?;
 //! let source = Source::parse("./tide-table", &environment)?;
 //! if let Imported::Done(done) = store.import(&source, &request, &Options::default())? {

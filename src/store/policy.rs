@@ -106,6 +106,8 @@ impl KindText {
 #[derive(Debug)]
 pub(super) struct Facts<'a> {
     source: &'a Source,
+    /// The host that is about to be asked, if only the configuration names it.
+    host: Option<&'a str>,
     /// What came out of fetching it.
     fetched: Option<Content<'a>>,
 }
@@ -128,7 +130,16 @@ impl<'a> Facts<'a> {
     pub(super) fn before(source: &'a Source) -> Self {
         Self {
             source,
+            host: None,
             fetched: None,
+        }
+    }
+
+    /// Of a source that is not fetched yet, and for which `host` is to be asked.
+    pub(super) fn at(source: &'a Source, host: &'a str) -> Self {
+        Self {
+            host: Some(host),
+            ..Self::before(source)
         }
     }
 
@@ -136,6 +147,7 @@ impl<'a> Facts<'a> {
     pub(super) fn after(source: &'a Source, content: Content<'a>) -> Self {
         Self {
             source,
+            host: None,
             fetched: Some(content),
         }
     }
@@ -143,6 +155,9 @@ impl<'a> Facts<'a> {
     /// The host, or that it is not known yet: which registry a package comes from
     /// depends on the configuration of npm.
     fn host(&self) -> Known<String> {
+        if let Some(host) = self.host {
+            return Known::Is(host.to_owned());
+        }
         if !matches!(self.source, Source::Npm(_)) {
             return self.source.host().map_or(Known::Nothing, Known::Is);
         }

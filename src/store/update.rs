@@ -93,7 +93,12 @@ impl Store {
         self.policy.check(&Facts::before(&source))?;
         let is_moved = source != before.source;
         if !is_moved && matches!(self.state(name, &before), State::Intact) {
-            let latest = source::latest(&source, request)?;
+            let permit = self.permit(&source);
+            let asking = Request {
+                permit: Some(&permit),
+                ..*request
+            };
+            let latest = source::latest(&source, &asking)?;
             if latest.is_some_and(|latest| is_same(&latest, &before.resolved)) {
                 return Ok(Updated::Current(Box::new(before)));
             }

@@ -183,6 +183,7 @@ impl User {
             progress,
             stop,
             pinned,
+            permit: None,
         };
         let directory = self.stage();
         let stage = Stage::new(&directory, Limits::default(), Links::Refuse).expect("a stage");
@@ -204,6 +205,7 @@ impl User {
             progress: &Quiet,
             stop: &Stop::default(),
             pinned,
+            permit: None,
         };
         npm::latest(&source(spelled), &request)
     }
@@ -1182,6 +1184,7 @@ fn real_packages_are_fetched_as_npm_has_them() {
             progress: &Quiet,
             stop: &Stop::default(),
             pinned: None,
+            permit: None,
         };
         let fetched = npm::fetch(&source(name), &request, stage).expect(name);
         assert!(paths(&fetched).contains(file), "{name} has no {file}");

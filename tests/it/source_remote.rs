@@ -30,6 +30,7 @@ fn fetch(
         progress: &Quiet,
         stop: &Stop::default(),
         pinned,
+        permit: None,
     };
     let result = remote::fetch(&source, &request, stage);
     if !matches!(result, Ok(_) | Err(Error::Refused(_))) {

@@ -69,6 +69,7 @@ impl Session {
             progress: &*self.progress,
             stop: &self.stop,
             pinned: None,
+            permit: None,
         }
     }
 

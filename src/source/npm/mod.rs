@@ -82,6 +82,7 @@ pub fn fetch(source: &NpmSource, request: &Request<'_>, stage: Stage) -> Result<
             address: shown(&release.tarball),
         });
     };
+    permitted(request, &release.tarball)?;
     let access = access(&registry.config, &release.tarball, &registry.url)?;
     let mut ask = net::Request::get(&release.tarball);
     if let Some(header) = &access.header {
@@ -150,6 +151,17 @@ pub fn latest(source: &NpmSource, request: &Request<'_>) -> Result<Resolved, Err
     })
 }
 
+/// Whether the host of an address may be asked.
+fn permitted(request: &Request<'_>, url: &Url) -> Result<(), Error> {
+    let (Some(permit), Some(host)) = (request.permit, url.host_str()) else {
+        return Ok(());
+    };
+    permit(host).map_err(|reason| Error::Forbidden {
+        host: host.to_owned(),
+        reason,
+    })
+}
+
 /// What a lock file would keep: it is no place for a password.
 fn without_user(mut url: Url) -> String {
     // Fails only for addresses that hold neither.
@@ -201,6 +213,7 @@ impl Registry {
     fn new(source: &NpmSource, request: &Request<'_>) -> Result<Self, Error> {
         let config = Config::read(request.environment)?;
         let url = config.registry(&source.name)?;
+        permitted(request, &url)?;
         let mut settings = access::settings(&config, request.environment)?;
         settings.interrupt = Some(interrupt(request.stop));
         if url.scheme() == "http"

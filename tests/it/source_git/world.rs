@@ -117,6 +117,7 @@ impl World {
             progress,
             stop: &self.stop,
             pinned,
+            permit: None,
         }
     }
 

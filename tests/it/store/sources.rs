@@ -77,7 +77,7 @@ fn the_same_content_has_one_digest_wherever_it_comes_from() {
     );
     let mut digests = Vec::new();
     let git = format!("{}:p", repository.source());
-    let registry = registry(&world);
+    let registry = registry(&world, "127.0.0.1");
     let remote = registry.url("/a.tgz");
     let sources = [
         "./p",
@@ -124,13 +124,15 @@ fn the_same_content_has_one_digest_wherever_it_comes_from() {
 }
 
 /// A registry on loopback that has the archive `a.tgz` as a package, and a user
-/// who asks there.
-fn registry(world: &World) -> Server {
+/// who asks there. The tarball is on this host.
+fn registry(world: &World, host: &'static str) -> Server {
     let archive = fs::read(world.path("a.tgz")).expect("an archive");
     let digest = STANDARD.encode(sha2::Sha512::digest(&archive));
     let server = Server::new(move |asked| match asked.target.as_str() {
         "/tide-table" => {
-            let tarball = format!("http://{}/a.tgz", asked.header("host").expect("a host"));
+            let (_, port) =
+                (asked.header("host").expect("a host").rsplit_once(':')).expect("a port");
+            let tarball = format!("http://{host}:{port}/a.tgz");
             let dist = json!({"tarball": tarball, "integrity": format!("sha512-{digest}")});
             let versions = json!({"1.0.0": {"version": "1.0.0", "dist": dist}});
             Reply::json(
@@ -150,7 +152,7 @@ fn a_package_of_a_registry_is_pinned_followed_and_put_back() {
     let world = World::new();
     let package = a_package(&world);
     tgz(&package, "package/", &world.path("a.tgz"));
-    let server = registry(&world);
+    let server = registry(&world, "127.0.0.1");
     world.expect(0, &["import", "npm:tide-table"]);
     let resolved = world.locked("tide-table")["resolved"].clone();
     assert_eq!(resolved["version"], "1.0.0");
@@ -181,19 +183,48 @@ fn a_package_of_a_registry_is_pinned_followed_and_put_back() {
     world.expect(0, &["verify"]);
     let run = world.expect(2, &["update", "tide-table", "--to", "9.9.9"]);
     assert!(run.stdout.contains("not updated"), "{}", run.stdout);
-    // Where it comes from is known when it is here.
-    world.write(
-        "home/.agents/apkit.toml",
+    // A registry is held against the rules before it is asked.
+    let asked = server.targets().len();
+    for rules in [
         "[[deny]]\nhost = \"127.0.0.1\"\n",
-    );
-    let run = world.expect(2, &["import", "npm:tide-table"]);
-    assert!(run.stderr.contains("forbids it"), "{}", run.stderr);
+        "[[allow]]\nhost = \"registry.example\"\n",
+    ] {
+        world.write("home/.agents/apkit.toml", rules);
+        for command in [["import", "npm:tide-table"], ["update", "tide-table"]] {
+            let run = world.expect(2, &command);
+            let told = format!("{}{}", run.stdout, run.stderr);
+            assert!(told.contains("127.0.0.1 may not be asked: "), "{told}");
+            assert!(told.contains("apkit.toml"), "{told}");
+        }
+    }
+    assert_eq!(server.targets().len(), asked);
     fs::remove_file(world.path("home/.agents/apkit.toml")).expect("removed");
     drop(server);
     let run = world.expect(2, &["update"]);
     assert!(run.stdout.contains("unreachable"), "{}", run.stdout);
     world.expect(0, &["verify"]);
     world.assert_tidy();
+}
+
+#[test]
+fn the_host_of_a_tarball_is_held_against_the_rules_before_it_is_asked() {
+    let world = World::new();
+    let package = a_package(&world);
+    tgz(&package, "package/", &world.path("a.tgz"));
+    let server = registry(&world, "127.0.0.1");
+    let npmrc = format!("registry=http://localhost:{}/\n", server.port());
+    world.write("home/.npmrc", npmrc);
+    world.write(
+        "home/.agents/apkit.toml",
+        "[[deny]]\nhost = \"127.0.0.1\"\n",
+    );
+    let run = world.expect(2, &["import", "npm:tide-table"]);
+    let told = "127.0.0.1 may not be asked: ";
+    assert!(run.stderr.contains(told), "{}", run.stderr);
+    assert_eq!(server.targets(), ["/tide-table"]);
+    fs::remove_file(world.path("home/.agents/apkit.toml")).expect("removed");
+    world.expect(0, &["import", "npm:tide-table"]);
+    assert_eq!(server.targets()[2..], ["/a.tgz"]);
 }
 
 #[test]
