@@ -446,6 +446,7 @@ const EXPORT_EXAMPLES: &str = "\
 Examples:
   apkit export ./skills --name tide-table --out tide-table
   apkit export ./claude-plugin --out package --dry-run
+  apkit export git+https://git.example/o/market --plugin tides --out tides
   apkit export ./package --target all --marketplace --out market
   apkit export ./package --out tide-table.tgz --npm
   apkit export --server tides --url https://tides.example.com/mcp --out tides
@@ -477,6 +478,10 @@ pub(crate) struct Export {
     /// Whom the result is for; it is a package in any case, but for `skills`
     #[arg(long, value_enum, default_value_t, value_name = "TARGET")]
     pub(crate) target: ExportTarget,
+
+    /// Export this plugin of the marketplace that SOURCE is
+    #[arg(long, value_name = "NAME", conflicts_with = "server")]
+    pub(crate) plugin: Option<String>,
 
     /// Read SOURCE as a plugin of this client, if it has several manifests
     #[arg(long, value_enum, value_name = "CLIENT")]

@@ -207,7 +207,7 @@ impl Failure {
                 Some("--rename gives them these names")
             }
             Self::Plan(apkit::export::PlanError::Marketplace { .. }) => {
-                Some("name the directory of the plugin as SOURCE: apkit export DIR --out …")
+                Some("apkit export SOURCE --plugin NAME --out …")
             }
             Self::UnknownCode { .. } => Some("`apkit explain` lists all codes"),
             _ => None,

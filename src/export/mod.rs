@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | `tree` | the input: a directory's files, read once |
 //! | `recognise` | what a source is: a package, skills, a client's plugin |
+//! | `offered` | a plugin that a marketplace offers, and what its entry says about it |
 //! | `native` | a plugin in a client's format → a package |
 //! | `skill`, `skills`, `allowed_tools` | `SKILL.md` and directories of them → `skills/` |
 //! | `targets` | a package → what one client needs beside it, one file each |
@@ -30,6 +31,7 @@ mod loss;
 mod marketplace;
 mod native;
 mod npm;
+mod offered;
 mod paths;
 mod plan;
 mod recognise;
@@ -41,14 +43,16 @@ mod tree;
 
 use std::collections::BTreeSet;
 
+use crate::spec::foreign::MARKETPLACES;
+
 pub use apply::{Accepted, Error, Options, apply, check};
 pub use archive::{Archive, Format, write_archive};
 pub use client::Client;
 pub use descriptor::{Descriptor, Launch, Transport};
 pub use identity::{Identity, PackageName};
 pub use loss::{Loss, LossKind, Weight};
+pub use offered::Listed;
 pub use plan::plan;
-pub use recognise::Listed;
 pub use skill::NameProblem;
 pub use targets::Target;
 pub use tree::{File, ReadError, Tree};
@@ -116,6 +120,8 @@ pub struct Input {
     /// What is exported: one package or plugin, or any number of directories
     /// with skills. None if there is only a `server`.
     pub sources: Vec<Source>,
+    /// The one plugin of the source's marketplace that is exported.
+    pub plugin: Option<String>,
     /// Read the source as a plugin of this client, whatever else it is.
     pub from: Option<Client>,
     /// Whom the result is for.
@@ -162,13 +168,37 @@ pub enum PlanError {
     #[error("there is no manifest for {} ({})", .0.label(), .0.manifests().join(" or "))]
     NoManifest(Client),
     /// A marketplace, of which one plugin has to be chosen.
-    #[error("{path} lists plugins; export one of them: {}", listed(plugins))]
+    #[error("{path} lists plugins; choose one with --plugin: {}", listed(plugins))]
     Marketplace {
         /// The file.
         path: String,
         /// What it lists.
         plugins: Vec<Listed>,
     },
+    /// A plugin of a marketplace is asked for, and there is none.
+    #[error("there is no marketplace in it ({})", MARKETPLACES.join(", "))]
+    NoMarketplace,
+    /// The marketplace does not list the plugin.
+    #[error("{path} lists no plugin {name:?}{}", nearest.as_ref().map(|name| format!("; did you mean {name}?")).unwrap_or_default())]
+    NoSuchPlugin {
+        /// The file.
+        path: String,
+        /// What was asked for.
+        name: String,
+        /// What was probably meant.
+        nearest: Option<String>,
+    },
+    /// The plugin is not in the marketplace's directory.
+    #[error("the plugin {name} is not in this directory; {}", place.as_ref().map_or_else(|| "where it is cannot be told".to_owned(), |place| format!("export {place}")))]
+    Elsewhere {
+        /// Its name.
+        name: String,
+        /// Where it is, as a SOURCE.
+        place: Option<String>,
+    },
+    /// A plugin is asked for, and there are several sources.
+    #[error("a plugin is chosen from one marketplace; name one SOURCE")]
+    PluginOfSeveral,
     /// Several sources are not all skills.
     #[error("only directories of skills can be put together; {0:?} is something else")]
     NotSkills(String),
@@ -208,9 +238,10 @@ pub enum PlanError {
 fn listed(plugins: &[Listed]) -> String {
     let plugins: Vec<String> = plugins
         .iter()
-        .map(|plugin| match &plugin.path {
-            Some(path) => format!("{} in {path}", plugin.name),
-            None => format!("{} (not in this directory)", plugin.name),
+        .map(|plugin| match (&plugin.path, &plugin.elsewhere) {
+            (Some(path), _) => format!("{} in {path}", plugin.name),
+            (None, Some(source)) => format!("{} (elsewhere: {source})", plugin.name),
+            (None, None) => format!("{} (not in this directory)", plugin.name),
         })
         .collect();
     plugins.join(", ")

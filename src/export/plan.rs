@@ -5,6 +5,7 @@ use super::identity::{Identity, package_name};
 use super::json::{Json, Text};
 use super::loss::{Loss, LossKind};
 use super::native::{self, Native};
+use super::offered;
 use super::recognise::{self, MANIFEST, Shape};
 use super::skill::{NameProblem, SKILL_FILE};
 use super::skills::{self, Adopted};
@@ -22,6 +23,7 @@ use super::{Input, Plan, PlanError, Source, descriptor, marketplace, npm};
 pub fn plan(input: Input) -> Result<Plan, PlanError> {
     let Input {
         mut sources,
+        plugin,
         from,
         target,
         identity,
@@ -41,6 +43,10 @@ pub fn plan(input: Input) -> Result<Plan, PlanError> {
             (Draft::default(), Some(identity.manifest(&name)), "server")
         }
         (Some(source), true) => {
+            let source = match &plugin {
+                Some(name) => offered::choose(source, name)?,
+                None => source,
+            };
             let shape = recognise::recognise(&source.tree, from)?;
             let is_other = shape == Shape::Other;
             if is_other && server.is_none() {
@@ -49,6 +55,7 @@ pub fn plan(input: Input) -> Result<Plan, PlanError> {
             }
             one(source, &shape, identity, &namespace, rename)?
         }
+        (Some(_), false) if plugin.is_some() => return Err(PlanError::PluginOfSeveral),
         (Some(source), false) => {
             sources.push(source);
             let name = identity.name.clone().ok_or(PlanError::NameMissing)?;
@@ -242,23 +249,10 @@ fn adopted(source: Source, shape: &Shape, rename: bool) -> (Draft, Adopted) {
 
 /// Beside skills, a package takes what tells about all of them.
 fn leave_out_others(draft: &mut Draft) {
-    const KEPT: &[&str] = &[
-        "license",
-        "licence",
-        "notice",
-        "readme",
-        "changelog",
-        "copying",
-    ];
     let mut left_out: Vec<String> = Vec::new();
     draft.tree.files.retain(|path, _| {
         let top = path.split('/').next().unwrap_or_default();
-        let stem = top
-            .split('.')
-            .next()
-            .unwrap_or_default()
-            .to_ascii_lowercase();
-        let kept = top == skills::DIRECTORY || (top == path && KEPT.contains(&stem.as_str()));
+        let kept = top == skills::DIRECTORY || skills::tells_about_all(path);
         if !kept && left_out.last().is_none_or(|last| last != top) {
             left_out.push(top.to_owned());
         }

@@ -3,7 +3,7 @@
 use super::PlanError;
 use super::client::Client;
 use super::json::{Json, Text};
-use super::paths::relative;
+use super::offered;
 use super::skill::SKILL_FILE;
 use super::skills;
 use super::tree::Tree;
@@ -27,15 +27,6 @@ pub(super) enum Shape {
     Skill,
     /// Nothing of that.
     Other,
-}
-
-/// A plugin of a marketplace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
-    /// Its name.
-    pub name: String,
-    /// Its directory, relative to the source, if it is there.
-    pub path: Option<String>,
 }
 
 /// Tells what the source is. A package's manifest comes first, then those of
@@ -77,11 +68,8 @@ pub(super) fn recognise(tree: &Tree, from: Option<Client>) -> Result<Shape, Plan
         // Copilot reads one at the root, too.
         return Ok(Shape::Native(Client::Copilot, MANIFEST));
     }
-    if let Some((path, plugins)) = marketplace(tree) {
-        return Err(PlanError::Marketplace {
-            path: path.to_owned(),
-            plugins,
-        });
+    if let Some(listed) = offered::list(tree) {
+        return Err(listed);
     }
     let has_skills = |directory: &str| {
         tree.below(directory).any(|(inner, _)| {
@@ -120,31 +108,6 @@ fn is_portable(bytes: &[u8], has_others: bool) -> bool {
             foreign::recognise(&fields).is_none()
         }
     }
-}
-
-fn marketplace(tree: &Tree) -> Option<(&'static str, Vec<Listed>)> {
-    foreign::MARKETPLACES.iter().find_map(|path| {
-        let text = Text::read(path, &tree.files.get(*path)?.bytes).ok()?;
-        let Json::Array(entries) = Json::of(&text.document.root).get("plugins")?.clone() else {
-            return None;
-        };
-        let plugins = entries.iter().filter_map(|entry| {
-            let source = entry.get("source").and_then(|source| {
-                source
-                    .as_str()
-                    .or_else(|| source.get("path").and_then(Json::as_str))
-            });
-            let path = source.and_then(relative).map(|path| match path.as_str() {
-                "" => ".".to_owned(),
-                _ => path,
-            });
-            Some(Listed {
-                name: entry.get("name")?.as_str()?.to_owned(),
-                path: path.filter(|path| path == "." || tree.has_directory(path)),
-            })
-        });
-        Some((*path, plugins.collect()))
-    })
 }
 
 /// What a source that is nothing else holds, for the message.

@@ -10,6 +10,20 @@ use crate::spec::codes::{skill as codes, skills as skills_codes};
 /// Where skills are in a package.
 pub(super) const DIRECTORY: &str = "skills";
 
+/// Whether a file at the top tells about all there is: a licence, a readme.
+pub(super) fn tells_about_all(path: &str) -> bool {
+    const STEMS: &[&str] = &[
+        "license",
+        "licence",
+        "notice",
+        "readme",
+        "changelog",
+        "copying",
+    ];
+    let stem = path.split('.').next().unwrap_or_default();
+    !path.contains('/') && STEMS.contains(&stem.to_ascii_lowercase().as_str())
+}
+
 /// What became of the skills of one directory.
 #[derive(Debug, Default)]
 pub(super) struct Adopted {

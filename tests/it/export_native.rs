@@ -390,7 +390,8 @@ fn the_source_is_told_by_its_manifests() {
         ("plugins/one/.claude-plugin/plugin.json", "{}"),
     ]));
     assert!(
-        market.contains("one in plugins/one, two (not in this directory)"),
+        market
+            .contains("--plugin: one in plugins/one, two (elsewhere: git+https://github.com/x/y)"),
         "{market}"
     );
     let nothing = refused(input(&[("deep/down/a/SKILL.md", SKILL)]));

@@ -551,7 +551,10 @@ fn wrong_use_is_told() {
         (&["export", "s"], "--out"),
         (&["export", "s", "--out", "o"], "--name"),
         (&["export", "s", "--name", "x", "--out", "o"], "--rename"),
-        (&["export", "m", "--out", "o"], "apkit export DIR"),
+        (
+            &["export", "m", "--out", "o"],
+            "apkit export SOURCE --plugin NAME",
+        ),
         (
             &["export", "s", "--server", "x", "--name", "x", "--out", "o"],
             "neither --url nor --command",

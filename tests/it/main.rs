@@ -12,6 +12,7 @@ mod export;
 mod export_archives;
 mod export_laws;
 mod export_losses;
+mod export_marketplace;
 mod export_native;
 mod export_packages;
 mod export_support;

@@ -144,6 +144,7 @@ fn plan(arguments: &Export, target: Target) -> Result<Plan, Failure> {
     }
     let input = Input {
         sources,
+        plugin: arguments.plugin.clone(),
         from: arguments.from.map(client),
         target,
         identity: identity(&arguments.identity),
