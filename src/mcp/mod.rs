@@ -1,0 +1,8 @@
+//! The client's side of MCP: what starting or connecting to each server of a
+//! package means (§7.2, §9), and doing it.
+//!
+//! | module | what lives there |
+//! | --- | --- |
+//! | [`plan`] | [`plan::Plan`]: what would be started or connected to, and what is off and why; nothing happens |
+
+pub mod plan;
