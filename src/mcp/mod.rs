@@ -4,5 +4,9 @@
 //! | module | what lives there |
 //! | --- | --- |
 //! | [`plan`] | [`plan::Plan`]: what would be started or connected to, and what is off and why; nothing happens |
+//! | [`gate`] | [`gate::Gate`]: what the user lets start and be connected to |
+//! | [`credential`] | [`credential::Credentials`]: what the user has servers given, and where it comes from |
 
+pub mod credential;
+pub mod gate;
 pub mod plan;
