@@ -11,6 +11,7 @@ mod fix;
 mod hook;
 mod init;
 mod inspect;
+mod mcp;
 mod output;
 mod schema;
 mod screen;
@@ -66,6 +67,7 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Skills(arguments) => store::skills(arguments),
         Command::Export(arguments) => export::run(arguments),
         Command::Everos(arguments) => everos::run(arguments),
+        Command::Mcp(arguments) => mcp::run(arguments, cli.color),
         Command::Hook(arguments) => return hook::run(&arguments.event),
         Command::Completions(arguments) => shell::completions(arguments),
         Command::Man(arguments) => shell::man(arguments),

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Error;
+use crate::archive::Digest;
 
 /// The paths of a store.
 #[derive(Debug, Clone)]
@@ -25,6 +26,16 @@ impl Layout {
     /// `plugin-data/NAME/`: what a package may write, `PLUGIN_DATA`.
     pub(super) fn data(&self, name: &str) -> PathBuf {
         self.root.join("plugin-data").join(name)
+    }
+
+    /// `plugin-data/NAME+…/`: the same for a package `name` that is not installed
+    /// and comes from `key`. No installed one has such a name.
+    pub(super) fn guest_data(&self, name: &str, key: &[u8]) -> PathBuf {
+        const DIGITS: usize = 16;
+        let digest = Digest::of(key).to_string();
+        let digits = digest.split(':').next_back().unwrap_or_default();
+        let digits = digits.get(..DIGITS).unwrap_or(digits);
+        self.data(&format!("{name}+{digits}"))
     }
 
     pub(super) fn lock_file(&self) -> PathBuf {

@@ -55,7 +55,7 @@ pub use error::Error;
 pub use folders::{Copied, Folders, Problem};
 pub use install::{Done, Imported, Options, Outcome, Restored};
 pub use lock_file::{Entry, Folder, LockFile, LockFileError, Mode};
-pub use policy::{Denied, FILE as POLICY_FILE, Policy, PolicyError};
+pub use policy::{Denied, FILE as POLICY_FILE, Policy, PolicyError, Program, Start};
 pub use remove::Removed;
 pub use state::{State, Verified};
 pub use update::{Update, Updated};
@@ -151,6 +151,33 @@ impl Store {
     /// starts something of it.
     pub fn package_data(&self, name: &str) -> PathBuf {
         self.layout.data(name)
+    }
+
+    /// Where a package that is not installed may write: a directory for `name` from
+    /// the place that `key` stands for, whatever version of it comes from there.
+    pub fn guest_data(&self, name: &str, key: &[u8]) -> PathBuf {
+        self.layout.guest_data(name, key)
+    }
+
+    /// Refuses a directory of data in whose place, or above it in the store, there
+    /// is a link: a project from a stranger must not lead writes elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// When there is one.
+    pub fn check_data(&self, data: &Path) -> Result<(), Error> {
+        let inside = data.ancestors().take_while(|above| *above != self.root());
+        for place in inside {
+            if place
+                .symlink_metadata()
+                .is_ok_and(|found| found.is_symlink())
+            {
+                return Err(Error::Link {
+                    path: place.to_owned(),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// The rules.

@@ -1,13 +1,13 @@
 //! Unix: locks, detached processes, the user's name.
 
 use std::ffi::{CStr, CString};
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -115,6 +115,21 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     Ok(file)
+}
+
+/// Whether any executable bit is set.
+pub fn is_executable(metadata: &Metadata) -> bool {
+    metadata.mode() & 0o111 != 0
+}
+
+/// Whether nobody but its owner may read or write the file.
+pub fn is_private(metadata: &Metadata) -> bool {
+    metadata.mode() & 0o077 == 0
+}
+
+/// A path as programs expect it; here that is every path.
+pub fn plain_path(path: &Path) -> PathBuf {
+    path.to_owned()
 }
 
 /// Prepares `command` to outlive this process and its terminal: a session of its

@@ -60,6 +60,7 @@ const CRATES: &[(&str, &str)] = &[
     ("nodejs_semver", "store/policy"),
     ("npmrc_config_rs", "source/npm"),
     ("reqwest", "net"),
+    ("rmcp", "mcp"),
     ("rustls", "net"),
     ("sha1", "source/integrity"),
 ];

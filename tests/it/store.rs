@@ -8,4 +8,4 @@ mod lock;
 mod policy;
 mod sources;
 mod update;
-mod world;
+pub(crate) mod world;

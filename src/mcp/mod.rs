@@ -1,0 +1,12 @@
+//! The client's side of MCP: what starting or connecting to each server of a
+//! package means (§7.2, §9), and doing it.
+//!
+//! | module | what lives there |
+//! | --- | --- |
+//! | [`plan`] | [`plan::Plan`]: what would be started or connected to, and what is off and why; nothing happens |
+//! | [`gate`] | [`gate::Gate`]: what the user lets start and be connected to |
+//! | [`credential`] | [`credential::Credentials`]: what the user has servers given, and where it comes from |
+
+pub mod credential;
+pub mod gate;
+pub mod plan;
