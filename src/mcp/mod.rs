@@ -4,5 +4,8 @@
 //! | module | what lives there |
 //! | --- | --- |
 //! | [`plan`] | [`plan::Plan`]: what would be started or connected to, and what is off and why; nothing happens |
+//! | [`stdio`] | a server that is a subprocess: started, spoken with, ended with all it started |
 
+pub mod credential;
 pub mod plan;
+pub mod stdio;
