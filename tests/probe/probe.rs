@@ -88,11 +88,11 @@ fn mark(name: &str) {
 }
 
 fn main() {
+    signals();
     thread::spawn(|| {
         thread::sleep(LIFE);
         std::process::exit(99);
     });
-    signals();
     if let Some(how) = told("stubborn") {
         tools::be_stubborn(&how);
     }

@@ -226,6 +226,7 @@ pub(crate) fn stubborn(how: &str) -> u32 {
     }
     let said = command
         .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
         .output()
         .expect("a second probe");
     let said = String::from_utf8_lossy(&said.stdout);
