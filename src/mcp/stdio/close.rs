@@ -54,12 +54,12 @@ impl Closing {
     pub(super) async fn run(&self, queue: &mut Queue, lines: &mut Lines) {
         let steps = async {
             queue.close().await;
-            let ended = async || {
-                self.watch.ended().await;
-            };
-            if timeout(self.end_of_input, ended()).await.is_err() {
+            if timeout(self.end_of_input, self.watch.exited())
+                .await
+                .is_err()
+            {
                 let _ = self.orders.try_send(Order::Terminate);
-                if timeout(self.terminate, ended()).await.is_err() {
+                if timeout(self.terminate, self.watch.exited()).await.is_err() {
                     let _ = self.orders.try_send(Order::Kill);
                 }
             }

@@ -68,6 +68,7 @@ pub(super) async fn keep(mut stderr: ChildStderr, shared: Arc<Shared>, listener:
     if let Some(listener) = listener.filter(|_| !line.is_empty()) {
         tell(&listener, &mut line, &shared);
     }
+    shared.silence();
 }
 
 fn tell(listener: &Listener, line: &mut Vec<u8>, shared: &Shared) {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::sys::child::Status;
 
@@ -16,6 +16,10 @@ use super::log::Log;
 
 /// The longest line of standard error in a message, in characters.
 const SHOWN: usize = 500;
+
+/// How long standard error is waited for after the end of a process. What it has
+/// written is there by then, unless another process goes on writing.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A look at a server that is started: whether it still runs, how it ended, and
 /// the last of what it wrote to its standard error. Cheap to clone; it keeps
@@ -101,14 +105,22 @@ impl Watch {
         })
     }
 
-    /// Waits for the end of the server's process.
+    /// Waits for the end of the server's process, and a moment for the last of what
+    /// it wrote to its standard error.
     pub async fn ended(&self) -> Ending {
         loop {
-            self.0.wait_for(|state| *state != State::Running).await;
+            self.exited().await;
+            let mut silent = self.0.silent.subscribe();
+            let _ = timeout(LAST_WORDS, silent.wait_for(|silent| *silent)).await;
             if let Some(ending) = self.ending() {
                 return ending;
             }
         }
+    }
+
+    /// Waits for the end of the server's process and nothing else.
+    pub(super) async fn exited(&self) {
+        self.0.wait_for(|state| *state != State::Running).await;
     }
 
     /// Waits until the server has ended and nothing it started runs any more, as
@@ -163,6 +175,8 @@ pub(super) struct Shared {
     skipped: AtomicU64,
     state: watch::Sender<State>,
     log: Mutex<Log>,
+    /// Whether standard error has ended.
+    silent: watch::Sender<bool>,
     /// Not shown.
     secrets: Credentials,
 }
@@ -175,6 +189,7 @@ impl Shared {
             skipped: AtomicU64::new(0),
             state: watch::Sender::new(State::Running),
             log: Mutex::new(Log::new(limits.log)),
+            silent: watch::Sender::new(false),
             secrets: credentials.clone(),
         }
     }
@@ -194,6 +209,10 @@ impl Shared {
 
     pub(super) fn log<T>(&self, with: impl FnOnce(&mut Log) -> T) -> T {
         with(&mut self.log.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn silence(&self) {
+        self.silent.send_replace(true);
     }
 
     /// Waits until the process has been over for some time.

@@ -44,8 +44,8 @@ pub(super) enum Event {
 ///
 /// # Errors
 ///
-/// When that is no such descriptor, or the other process is gone before it has
-/// said what to start.
+/// When that is no such descriptor, the other process is gone before it has said
+/// what to start, or the system has no room for the guard's threads.
 pub fn run(descriptor: &OsStr) -> io::Result<()> {
     let control = adopt(descriptor)?;
     close_others(control.as_raw_fd());
@@ -64,8 +64,14 @@ pub fn run(descriptor: &OsStr) -> io::Result<()> {
     let _ = (&control).write_all(&Report::Started(server).encode());
     let tree = Tree::new(server);
     let (sender, events) = channel();
-    listen(control.try_clone()?, sender.clone());
-    tree.reap(sender);
+    let waiting = control
+        .try_clone()
+        .and_then(|control| listen(control, sender.clone()))
+        .and_then(|()| tree.reap(sender));
+    if waiting.is_err() {
+        tree.signal(libc::SIGKILL);
+        return waiting;
+    }
     let killed = watch(&tree, &events, &control);
     tree.clear(killed);
     Ok(())
@@ -106,8 +112,8 @@ fn watch(tree: &Tree, events: &Receiver<Event>, mut control: &UnixStream) -> boo
 }
 
 /// Hears what the other process says.
-fn listen(mut control: UnixStream, events: Sender<Event>) {
-    thread::spawn(move || {
+fn listen(mut control: UnixStream, events: Sender<Event>) -> io::Result<()> {
+    thread::Builder::new().spawn(move || {
         let mut byte = [0];
         loop {
             let event = match io::Read::read(&mut control, &mut byte) {
@@ -120,7 +126,8 @@ fn listen(mut control: UnixStream, events: Sender<Event>) {
                 return;
             }
         }
-    });
+    })?;
+    Ok(())
 }
 
 /// Takes over the descriptor that was named.

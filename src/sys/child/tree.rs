@@ -41,10 +41,10 @@ impl Tree {
     }
 
     /// Reaps children, all but the program, until that has ended; says so then.
-    pub(super) fn reap(&self, events: Sender<Event>) {
+    pub(super) fn reap(&self, events: Sender<Event>) -> io::Result<()> {
         let server = self.server;
         let reaping = Arc::clone(&self.reaping);
-        thread::spawn(move || {
+        thread::Builder::new().spawn(move || {
             loop {
                 match ended() {
                     Ok((id, status)) if id == server => {
@@ -62,7 +62,8 @@ impl Tree {
                     }
                 }
             }
-        });
+        })?;
+        Ok(())
     }
 
     /// Sends a signal to the program's group, and to what came to this process

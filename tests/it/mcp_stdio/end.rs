@@ -118,7 +118,7 @@ async fn a_server_that_ends_at_once_says_why() {
     greet(server).await.expect_err("no handshake");
     assert_eq!(watch.ended().await.status, Status::Code(3));
     let wanted = ["no port is free", "the probe was told to exit"];
-    assert!(soon(Duration::from_secs(5), || watch.last_lines(5) == wanted));
+    assert_eq!(watch.last_lines(5), wanted);
 }
 
 #[cfg(unix)]
@@ -140,6 +140,22 @@ async fn a_server_ends_when_nobody_uses_it_any_more() {
     assert_eq!(watch.ended().await, EXITED);
     assert!(place.path().join("data/signal").exists());
     watch.gone().await;
+}
+
+/// As when a host of the library has no more use for its runtime.
+#[cfg(unix)]
+#[test]
+fn a_server_ends_with_the_runtime() {
+    let place = Place::new();
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }.enable_all().build().expect("a runtime");
+    let args = ["--probe=ignore-eof", "--probe=ignore-term"];
+    let (client, watch) = runtime.block_on(open(&place, &args, &limits()));
+    let id = watch.id();
+    assert!(runs(id));
+    drop(runtime);
+    drop(client);
+    assert!(soon(Duration::from_secs(2), || !runs(id)));
 }
 
 #[cfg(target_os = "linux")]

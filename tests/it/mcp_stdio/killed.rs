@@ -11,11 +11,47 @@ use super::end::STUBBORN;
 use crate::probe::{limits, open, report, runs, soon, text};
 use crate::support::Place;
 
-/// Where the process that [`in_another_process`] runs in is told so.
+/// Tells a test that is to run in a process of its own that it does, and where to
+/// write what it has to say. Without it, it is among the others and does nothing.
 const ROLE: &str = "APKIT_TEST_CLIENT_IN";
 
+/// Starts and ends servers, and counts what is open before and after. Alone in its
+/// process, where nobody else opens anything.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn servers_one_after_another() {
+    let Some(directory) = std::env::var_os(ROLE) else {
+        return;
+    };
+    let place = Place::new();
+    let mut open_after = Vec::new();
+    for _ in 0..8 {
+        let (mut client, _) = open(&place, &[], &limits()).await;
+        client.close().await.expect("an end");
+        let open = fs::read_dir("/proc/self/fd").expect("descriptors").count();
+        let children = fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
+        open_after.push((open, children.split_whitespace().count()));
+    }
+    let path = std::path::Path::new(&directory).join("said");
+    fs::write(path, serde_json::to_string(&open_after).expect("JSON")).expect("a file");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_stays_open_after_a_server() {
+    let place = Place::new();
+    let mut command = test("servers_one_after_another", &place, None);
+    assert!(command.status().expect("it runs").success());
+    let open: Vec<(usize, usize)> = serde_json::from_str(&place.read("said")).expect("JSON");
+    assert_eq!(open.len(), 8);
+    assert!(
+        open.iter().all(|after| *after == open[0] && after.1 == 0),
+        "{open:?}"
+    );
+}
+
 /// Starts a server with all kinds of descendants, writes down their process ids,
-/// and waits to be killed. Does nothing among the other tests.
+/// and waits to be killed.
 #[tokio::test]
 async fn in_another_process() {
     let Some(directory) = std::env::var_os(ROLE) else {
@@ -57,8 +93,9 @@ impl Drop for Client {
     }
 }
 
-/// Runs the test above in a process of its own, until it has said what it started.
-fn elsewhere(place: &Place, shell: Option<&str>) -> (Client, serde_json::Value) {
+/// One test of this file in a process of its own, started by a shell if there is a
+/// script for it.
+fn test(name: &str, place: &Place, shell: Option<&str>) -> Command {
     let program = std::env::current_exe().expect("this program's path");
     let mut command = match shell {
         None => Command::new(program),
@@ -68,14 +105,19 @@ fn elsewhere(place: &Place, shell: Option<&str>) -> (Client, serde_json::Value) 
             command
         }
     };
-    let child = command
-        .args(["--exact", "mcp_stdio::killed::in_another_process"])
+    command
+        .arg("--exact")
+        .arg(format!("mcp_stdio::killed::{name}"))
         .env(ROLE, place.path())
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("this program starts");
-    let client = Client(child);
+        .stderr(Stdio::null());
+    command
+}
+
+/// Runs the test above in a process of its own, until it has said what it started.
+fn elsewhere(place: &Place, shell: Option<&str>) -> (Client, serde_json::Value) {
+    let child = test("in_another_process", place, shell).spawn();
+    let client = Client(child.expect("this program starts"));
     let said = place.path().join("said");
     assert!(soon(Duration::from_secs(30), || said.exists()));
     let said = serde_json::from_str(&place.read("said")).expect("JSON");

@@ -73,6 +73,28 @@ async fn a_flood_of_messages_is_read_through() {
     client.close().await.expect("an end");
 }
 
+#[tokio::test]
+async fn a_flood_without_end_keeps_no_other_server_from_working() {
+    let place = Place::new();
+    let (mut one, _) = open(&place, &[], &limits()).await;
+    let (mut other, _) = open(&place, &[], &limits()).await;
+    let flood = call(&one, "flood", json!({"messages": u64::MAX}));
+    let calls = async {
+        for _ in 0..20 {
+            assert_eq!(
+                text(&other, "echo", json!({"text": "hello"})).await,
+                "hello"
+            );
+        }
+    };
+    tokio::select! {
+        result = flood => panic!("it has no end: {result:?}"),
+        () = calls => {}
+    }
+    other.close().await.expect("an end");
+    one.close().await.expect("an end");
+}
+
 fn ping(
     id: i64,
     length: usize,

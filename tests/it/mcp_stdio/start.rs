@@ -224,6 +224,52 @@ async fn what_cannot_be_executed_is_told_at_once_and_why() {
     );
 }
 
+/// As for a package that is being installed by another process.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_program_that_is_still_written_to_is_waited_for() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::new();
+    let mut process = process(&place, &[]);
+    let script = format!("#!/bin/sh\nexec '{}'\n", probe::program().display());
+    let path = place.write("root/run", script);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
+    let busy = fs::OpenOptions::new()
+        .append(true)
+        .open(&path)
+        .expect("a file");
+    process.program = path.canonicalize().expect("it is there");
+    let release = async {
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        drop(busy);
+    };
+    let limits = limits();
+    let (server, ()) = tokio::join!(probe::start(&process, &limits), release);
+    let mut client = greet(server.expect("it starts"))
+        .await
+        .expect("a handshake");
+    client.close().await.expect("an end");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_guard_is_nothing_to_run_by_hand() {
+    let place = Place::new();
+    for arguments in [
+        &["mcp-guard"][..],
+        &["mcp-guard", "1"],
+        &["mcp-guard", "77"],
+    ] {
+        let run = place.run(arguments);
+        assert_eq!(run.status, Some(2));
+        assert!(
+            run.stderr
+                .starts_with("apkit: mcp-guard is started by apkit itself")
+        );
+    }
+    assert!(!place.run(["--help"]).stdout.contains("mcp-guard"));
+}
+
 #[tokio::test]
 async fn what_no_process_can_be_given_is_named() {
     let place = Place::new();
