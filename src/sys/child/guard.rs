@@ -174,13 +174,18 @@ extern "C" fn stay(_signal: libc::c_int) {}
 fn stand_apart() {
     #[expect(
         unsafe_code,
-        reason = "these calls change flags of this process; the handler does nothing, and is \
-                  gone again in a program that is executed"
+        reason = "these calls change flags of this process and copy a name; the handler does \
+                  nothing, and is gone again in a program that is executed"
     )]
     unsafe {
         libc::setsid();
         #[cfg(target_os = "linux")]
-        libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+        {
+            libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+            // Lists of processes would show the name it was executed by, which may
+            // be `exe`.
+            libc::prctl(libc::PR_SET_NAME, c"apkit-guard".as_ptr());
+        }
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
             let mut action: libc::sigaction = std::mem::zeroed();
             // What is ignored (by nohup, say) stays ignored.

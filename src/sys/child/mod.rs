@@ -2,7 +2,7 @@
 //! started along.
 //!
 //! On Unix a second process of this program stands between: the guard
-//! ([`guard`]). It starts the program asked for, in a process group of its own,
+//! ([`guard()`]). It starts the program asked for, in a process group of its own,
 //! and holds one end of a socket. When the other end goes away without a word,
 //! this process was killed, and the guard ends what it started. On Linux, what
 //! left the group is found too: it becomes the guard's child when its parent

@@ -120,9 +120,9 @@ async fn a_server_that_does_not_read_keeps_nobody_waiting() {
     let second = server.send(ping(2, 1 << 20));
     let third = server.send(ping(3, 1 << 20));
     // There is no room for it: refused without waiting.
-    let error = third.await.expect_err("too much");
+    let third = tokio::time::timeout(Duration::ZERO, third).await;
+    let error = third.expect("an answer at once").expect_err("too much");
     assert!(matches!(error, SendError::NotRead), "{error}");
-    assert!(begun.elapsed() < Duration::from_millis(300));
     let (first, second) = tokio::join!(first, second);
     for error in [first, second] {
         let error = error.expect_err("nobody reads");
@@ -132,7 +132,7 @@ async fn a_server_that_does_not_read_keeps_nobody_waiting() {
         );
     }
     server.close().await.expect("an end");
-    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert!(begun.elapsed() < Duration::from_secs(20));
     assert!(matches!(
         server.send(ping(4, 0)).await,
         Err(SendError::Closed)
