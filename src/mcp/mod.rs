@@ -6,7 +6,9 @@
 //! | [`plan`] | [`plan::Plan`]: what would be started or connected to, and what is off and why; nothing happens |
 //! | [`gate`] | [`gate::Gate`]: what the user lets start and be connected to |
 //! | [`credential`] | [`credential::Credentials`]: what the user has servers given, and where it comes from |
+//! | [`stdio`] | a server that is a subprocess: started, spoken with, ended with all it started |
 
 pub mod credential;
 pub mod gate;
 pub mod plan;
+pub mod stdio;

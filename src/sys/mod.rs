@@ -1,6 +1,7 @@
 //! What differs between operating systems and is not in the standard library;
 //! and files that are whole or not there.
 
+pub mod child;
 mod replace;
 #[cfg(unix)]
 mod unix;

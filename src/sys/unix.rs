@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString};
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
@@ -155,20 +155,8 @@ pub fn detach(command: &mut Command) {
 /// are; those the parent process left open may not be, and a pipe that lives on
 /// in the child would keep the host waiting.
 fn close_on_exec() {
-    let list = if cfg!(target_os = "linux") {
-        "/proc/self/fd"
-    } else {
-        "/dev/fd"
-    };
-    let Ok(entries) = std::fs::read_dir(list) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        let descriptor = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse::<i32>().ok());
-        if let Some(descriptor) = descriptor.filter(|descriptor| *descriptor > 2) {
+    for descriptor in open_descriptors() {
+        if descriptor > 2 {
             #[expect(
                 unsafe_code,
                 reason = "sets a flag; a descriptor closed meanwhile gives an error and no more"
@@ -178,6 +166,23 @@ fn close_on_exec() {
             }
         }
     }
+}
+
+/// The descriptors that are open, and that of the list itself, which no longer is.
+/// None where the system has no such list.
+pub(super) fn open_descriptors() -> Vec<RawFd> {
+    let list = if cfg!(target_os = "linux") {
+        "/proc/self/fd"
+    } else {
+        "/dev/fd"
+    };
+    let Ok(entries) = std::fs::read_dir(list) else {
+        return Vec::new();
+    };
+    let names = entries.flatten().map(|entry| entry.file_name());
+    names
+        .filter_map(|name| name.to_str()?.parse().ok())
+        .collect()
 }
 
 /// Whether a process with this id exists.

@@ -53,6 +53,7 @@ const CRATES: &[(&str, &str)] = &[
     ("unicode_normalization", "archive"),
     ("walkdir", "archive"),
     ("libc", ""),
+    ("process_wrap", "sys"),
     ("flate2", "net"),
     ("sha2", "source"),
     ("git2", "source/git"),

@@ -30,9 +30,11 @@ mod hook_support;
 mod init;
 mod layers;
 mod mcp_plan;
+mod mcp_stdio;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod measure;
 mod net;
+mod probe;
 mod readme;
 mod render;
 mod sarif;
