@@ -5,4 +5,5 @@
 //! | --- | --- |
 //! | [`plan`] | [`plan::Plan`]: what would be started or connected to, and what is off and why; nothing happens |
 
+pub mod credential;
 pub mod plan;
