@@ -28,6 +28,7 @@ mod hook_start;
 mod hook_support;
 mod init;
 mod layers;
+mod mcp_http;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod measure;
 mod net;

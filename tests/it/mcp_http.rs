@@ -1,0 +1,7 @@
+//! Servers over HTTP, against real listeners on two addresses of this machine.
+
+mod bounds;
+mod egress;
+mod redirects;
+mod streamable;
+mod support;
