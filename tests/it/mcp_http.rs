@@ -3,5 +3,6 @@
 mod bounds;
 mod egress;
 mod redirects;
+mod sse;
 mod streamable;
 mod support;

@@ -1,5 +1,7 @@
 //! What goes wrong between the client and a server over HTTP, told apart.
 
+use std::sync::Arc;
+
 use crate::net;
 
 /// The connection could not even be tried.
@@ -139,6 +141,9 @@ pub enum Failure {
         /// What is wrong.
         detail: String,
     },
+    /// The stream that all answers come on was lost before.
+    #[error("{0}")]
+    Lost(Arc<Self>),
     /// The transport was closed, or rmcp gave up.
     #[error("the connection to {address} is closed: {detail}")]
     Closed {
@@ -158,7 +163,7 @@ fn credentials(status: u16, scheme: Option<&str>, given: bool) -> String {
         format!("does not accept the credentials given for this server (status {status}{scheme})")
     } else {
         format!(
-            "wants credentials (status {status}{scheme}): set a header with them for this server in your own configuration, never in the package"
+            "wants credentials (status {status}{scheme}): give them with --credential SERVER:HEADER=env:VARIABLE or in the file of credentials; they never belong in the package"
         )
     }
 }
@@ -217,8 +222,9 @@ mod tests {
         };
         assert_eq!(
             refused(false),
-            "https://a.example/mcp wants credentials (status 401, scheme Bearer): set a header \
-             with them for this server in your own configuration, never in the package"
+            "https://a.example/mcp wants credentials (status 401, scheme Bearer): give them \
+             with --credential SERVER:HEADER=env:VARIABLE or in the file of credentials; they \
+             never belong in the package"
         );
         assert!(refused(true).contains("does not accept the credentials"));
     }

@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | `streamable` | [`Streamable`]: Streamable HTTP, on the session keeping of rmcp |
 //! | `resume` | a stream of answers that is taken up again where it broke off |
+//! | `sse` | [`Sse`]: HTTP+SSE |
 //! | `exchange` | one request and the judgement of its answer |
 //! | `redirect` | the one rule for redirects |
 //! | `headers` | the one rule for whose header wins |
@@ -26,12 +27,14 @@ mod failure;
 mod headers;
 mod redirect;
 mod resume;
+mod sse;
 mod streamable;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 pub use failure::{Failure, Hint, StartError};
+pub use sse::Sse;
 pub use streamable::Streamable;
 
 use super::credential::Credentials;
@@ -158,6 +161,20 @@ pub fn streamable(
     rules: &Rules,
 ) -> Result<Streamable, StartError> {
     exchange::Exchange::new(endpoint, credentials, rules).map(Streamable::start)
+}
+
+/// Connects to a server over the deprecated HTTP+SSE. To be called inside a tokio
+/// runtime.
+///
+/// # Errors
+///
+/// The endpoint or a credential cannot be used.
+pub fn sse(
+    endpoint: &Endpoint,
+    credentials: &Credentials,
+    rules: &Rules,
+) -> Result<Sse, StartError> {
+    exchange::Exchange::new(endpoint, credentials, rules).map(Sse::start)
 }
 
 /// What went wrong last on a connection: rmcp does not hand on every cause.

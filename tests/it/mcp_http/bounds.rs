@@ -1,5 +1,6 @@
 //! Servers that are slow, endless, or both.
 
+use std::thread;
 use std::time::Duration;
 
 use apkit::mcp::http::{Limits, Rules};
@@ -71,7 +72,7 @@ fn the_first_answer_has_bounds() {
             "status 500",
         ),
     ];
-    for (reply, said) in cases {
+    let judge = |reply: Reply, said: &str| {
         let case = format!("{reply:?}");
         let server = Server::new(move |_| reply.clone());
         let error = refusal(&server.url("/mcp"), &[], &tight());
@@ -80,7 +81,13 @@ fn the_first_answer_has_bounds() {
             "{said}: {error} ({})",
             &case[..case.len().min(200)]
         );
-    }
+    };
+    // Each waits for nothing but time.
+    thread::scope(|scope| {
+        for (reply, said) in cases {
+            scope.spawn(move || judge(reply, said));
+        }
+    });
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::support::{
     answer, credentials, endpoint, event, message, plain, refusal, reply, result, rules, run,
-    streamable, tools,
+    streamable, tools, until,
 };
 use crate::web::{Asked, Delivery, Reply, Server};
 
@@ -32,6 +32,14 @@ fn a_session_goes_by_the_book() {
     run(async {
         let service = plain(&server.url("/a/mcp?key=${PLUGIN_ROOT}&x=%2F")).await;
         assert_eq!(tools(&service).await.expect("tools"), ["tide"]);
+        until(|| {
+            let asked = server.asked();
+            asked
+                .iter()
+                .any(|asked| asked.method == "GET")
+                .then_some(())
+        })
+        .await;
         service.cancel().await.expect("an end");
     });
     let asked = server.asked();
@@ -56,7 +64,6 @@ fn a_session_goes_by_the_book() {
         assert_eq!(later.header("mcp-session-id"), Some("s-1"), "{later:?}");
         assert_eq!(later.header("mcp-protocol-version"), Some("2025-11-25"));
     }
-    assert!(asked.iter().any(|asked| asked.method == "GET"));
     assert_eq!(
         asked.last().map(|asked| asked.method.as_str()),
         Some("DELETE")
@@ -235,7 +242,7 @@ fn what_the_server_says_unasked_arrives_and_its_stream_is_kept_up() {
     };
     run(async {
         let service = plain(&server.url("/mcp")).await;
-        let asked = super::support::until(|| {
+        let asked = until(|| {
             let asked = server.asked();
             let gets: Vec<_> = asked
                 .into_iter()
@@ -249,7 +256,7 @@ fn what_the_server_says_unasked_arrives_and_its_stream_is_kept_up() {
         // The server asks, and the client answers with a POST.
         say.send(event(&json!({"jsonrpc": "2.0", "id": 9, "method": "ping"})))
             .expect("a listener");
-        super::support::until(|| {
+        until(|| {
             let asked = server.asked();
             asked
                 .iter()
@@ -349,7 +356,9 @@ fn a_server_that_wants_credentials_is_named_and_no_secret_is() {
                 .header("www-authenticate", "Bearer realm=\"word\", error=\"word\"")
         });
         let error = refusal(&server.url("/mcp?key=word"), &[], &rules());
-        let wants = format!("wants credentials (status {status}, scheme Bearer): set a header");
+        let wants = format!(
+            "wants credentials (status {status}, scheme Bearer): give them with --credential"
+        );
         assert!(error.contains(&wants), "{error}");
         assert!(!error.contains("word"), "{error}");
         run(async {
