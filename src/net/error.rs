@@ -213,6 +213,9 @@ pub(super) fn before_answer(error: reqwest::Error, proxy: Option<String>) -> Err
             if io.kind() == io::ErrorKind::ConnectionRefused {
                 return ErrorKind::Refused { proxy };
             }
+            if io.kind() == io::ErrorKind::ConnectionReset && !error.is_connect() {
+                return ErrorKind::Cut { received: 0 };
+            }
             // What such an error is made of is not among its sources.
             if let Some(inner) = io.get_ref() {
                 next = Some(inner);

@@ -273,6 +273,17 @@ mod tests {
         assert_eq!(parser.ready.len(), 200);
     }
 
+    proptest::proptest! {
+        #[test]
+        fn pieces_make_no_difference(
+            lines in proptest::collection::vec("(data|id|event|retry|:)?:? ?[a-c7é]{0,3}(\n|\r|\r\n|\n\n)", 0..30),
+            step in 1..9_usize,
+        ) {
+            let text = lines.concat();
+            proptest::prop_assert_eq!(events(text.as_bytes(), step), events(text.as_bytes(), 1000));
+        }
+    }
+
     #[test]
     fn it_is_known_whether_something_has_begun() {
         let mut parser = Parser::new(100);

@@ -140,6 +140,8 @@ pub enum Failure {
         address: String,
         /// What is wrong.
         detail: String,
+        /// Whether one was announced.
+        announced: bool,
     },
     /// The stream that all answers come on was lost before.
     #[error("{0}")]
@@ -154,17 +156,21 @@ pub enum Failure {
     },
 }
 
+/// How credentials are given.
+const WAY: &str = "give them with --credential SERVER:HEADER=env:VARIABLE or in the file of credentials; they never belong in the package";
+
 fn credentials(status: u16, scheme: Option<&str>, given: bool) -> String {
-    let scheme = match scheme {
-        Some(scheme) => format!(", scheme {scheme}"),
-        None => String::new(),
+    let known = match scheme {
+        Some(scheme) => format!("status {status}, scheme {scheme}"),
+        None => format!("status {status}"),
     };
     if given {
-        format!("does not accept the credentials given for this server (status {status}{scheme})")
+        format!("does not accept the credentials given for this server ({known})")
+    } else if status == 403 && scheme.is_none() {
+        // It may as well want another client, or another name for itself.
+        format!("refuses this client ({known}); if it wants credentials, {WAY}")
     } else {
-        format!(
-            "wants credentials (status {status}{scheme}): give them with --credential SERVER:HEADER=env:VARIABLE or in the file of credentials; they never belong in the package"
-        )
+        format!("wants credentials ({known}): {WAY}")
     }
 }
 
@@ -227,5 +233,7 @@ mod tests {
              never belong in the package"
         );
         assert!(refused(true).contains("does not accept the credentials"));
+        let unsaid = super::credentials(403, None, false);
+        assert!(unsaid.starts_with("refuses this client (status 403); if it wants"));
     }
 }

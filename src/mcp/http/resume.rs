@@ -49,9 +49,11 @@ pub(super) fn is_lasting(failure: &Failure) -> bool {
                 | ErrorKind::Refused { .. }
                 | ErrorKind::Dns { .. }
         ),
+        // 409: the server has not seen yet that the stream before is gone.
         Failure::Status { status, .. } => {
-            (400..500).contains(status) && !matches!(status, 408 | 429)
+            (400..500).contains(status) && !matches!(status, 408 | 409 | 429)
         }
+        Failure::Endpoint { announced, .. } => *announced,
         Failure::Ended { .. } => false,
         _ => true,
     }

@@ -1,5 +1,6 @@
 //! Sessions over the older transport.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -282,20 +283,25 @@ fn a_broken_stream_is_opened_anew_and_what_waited_fails_by_name() {
 #[test]
 fn a_session_that_the_server_keeps_goes_on() {
     let streams = Streams::default();
+    let opened = Arc::new(AtomicUsize::new(0));
     let server = {
-        let streams = Arc::clone(&streams);
+        let (streams, opened) = (Arc::clone(&streams), Arc::clone(&opened));
         Server::new(move |asked| match asked.method.as_str() {
-            "GET" => open(
-                &streams,
-                "id: a-0\nevent: endpoint\ndata: /messages?s=0\n\n",
-            ),
+            "GET" => match opened.fetch_add(1, Ordering::SeqCst) {
+                1 => events(""),
+                2 => Reply::new(409, "the other one is still open"),
+                _ => open(
+                    &streams,
+                    "id: a-0\nevent: endpoint\ndata: /messages?s=0\n\n",
+                ),
+            },
             _ => hear(&streams, asked),
         })
     };
     run(async {
         let service = session(&server.url("/sse")).await;
         streams.lock().expect("the streams").clear();
-        until(|| (streams.lock().expect("the streams").len() == 1).then_some(())).await;
+        until(|| (opened.load(Ordering::SeqCst) == 4).then_some(())).await;
         assert_eq!(tools(&service).await.expect("tools"), ["tide"]);
         service.cancel().await.expect("an end");
     });

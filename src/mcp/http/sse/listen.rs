@@ -95,9 +95,21 @@ impl Listener {
             400 | 404 | 405 | 406 => Hint::Streamable,
             _ => Hint::None,
         };
-        let opened = self.line.exchange.open(&fields, false, hint);
-        let (mut events, address) = opened.await?;
-        let endpoint = self.announced(&mut events, &address).await?;
+        let limit = self.line.exchange.rules.timeouts.endpoint;
+        let exchange = self.line.exchange.clone();
+        let announced = async {
+            let (mut events, address) = exchange.open(&fields, false, hint).await?;
+            let endpoint = self.announced(&mut events, &address).await?;
+            Ok((events, address, endpoint))
+        };
+        let announced = timeout(limit, announced).await;
+        let (mut events, address, endpoint) = announced.unwrap_or_else(|_| {
+            let seconds = limit.as_secs_f64();
+            Err(self.unusable(
+                false,
+                format!("names no endpoint for messages within {seconds} s"),
+            ))
+        })?;
         let goes_on = self.last_id.is_some() && self.endpoint.as_ref() == Some(&endpoint);
         if self.endpoint.is_some() && !goes_on {
             self.begin_anew(&mut events, &endpoint).await?;
@@ -128,55 +140,35 @@ impl Listener {
         self.asked = event.retry.or(self.asked);
     }
 
-    fn unusable(&self, detail: String) -> Failure {
+    fn unusable(&self, announced: bool, detail: String) -> Failure {
         Failure::Endpoint {
             address: shown(&self.line.exchange.home),
             detail,
+            announced,
         }
     }
 
     /// The endpoint that the stream begins with.
     async fn announced(&mut self, events: &mut Events, address: &Url) -> Result<Url, Failure> {
-        let limit = self.line.exchange.rules.timeouts.endpoint;
-        let due = Instant::now() + limit;
-        loop {
-            let next = timeout(due.saturating_duration_since(Instant::now()), events.next());
-            match next.await {
-                Err(_) => {
-                    let seconds = limit.as_secs_f64();
-                    return Err(
-                        self.unusable(format!("names no endpoint for messages within {seconds} s"))
-                    );
-                }
-                Ok(Ok(Some(event))) => {
-                    self.note(&event);
-                    if event.kind == "endpoint" {
-                        return self.judge(&event, address);
-                    }
-                }
-                Ok(Ok(None)) if self.endpoint.is_some() => {
-                    return Err(Failure::Ended {
-                        address: shown(address),
-                        detail: Some("it names no endpoint for messages".to_owned()),
-                    });
-                }
-                Ok(Ok(None)) => {
-                    return Err(self.unusable(
-                        "ends its stream without naming an endpoint for messages".to_owned(),
-                    ));
-                }
-                Ok(Err(error)) => return Err(error.into()),
+        while let Some(event) = events.next().await? {
+            self.note(&event);
+            if event.kind == "endpoint" {
+                return self.judge(&event, address);
             }
         }
+        Err(self.unusable(
+            false,
+            "ends its stream without naming an endpoint for messages".to_owned(),
+        ))
     }
 
     /// The endpoint of an event, which stays with the origin of its stream (§7.2.1).
     fn judge(&self, event: &Event, address: &Url) -> Result<Url, Failure> {
         let mut endpoint = address
             .join(event.data.trim())
-            .map_err(|_| self.unusable("names an endpoint that is no address".to_owned()))?;
+            .map_err(|_| self.unusable(true, "names an endpoint that is no address".to_owned()))?;
         if !same_origin(address, &endpoint) {
-            return Err(self.unusable(format!(
+            return Err(self.unusable(true, format!(
                 "names an endpoint of another origin, {}; messages and configured headers are not sent there",
                 shown(&endpoint)
             )));
