@@ -61,7 +61,9 @@ const CRATES: &[(&str, &str)] = &[
     ("nodejs_semver", "store/policy"),
     ("npmrc_config_rs", "source/npm"),
     ("reqwest", "net"),
+    ("futures_util", "mcp"),
     ("rmcp", "mcp"),
+    ("sse_stream", "mcp"),
     ("rustls", "net"),
     ("sha1", "source/integrity"),
 ];
