@@ -6,19 +6,16 @@ use std::path::{Component, Path, PathBuf};
 
 use super::change::{self, Writer};
 use super::folders::{self, Folders};
-use super::lock_file::{Entry, Folder, LockFile, Mode, name_problem};
-use super::policy::{Content, Facts};
+use super::judge::{Judged, Prepared};
+use super::lock_file::{Entry, Folder, LockFile};
+use super::policy::Facts;
+use super::restore::Frozen;
 use super::staging::Staging;
 use super::state::State;
 use super::{Error, Store, listing_name};
-use crate::archive::{Change, EntryPath, LeftOut, Tree};
-use crate::diagnostic::Threshold;
-use crate::package::{self, Package, Verdict, discover};
-use crate::source::{self, Request, Source};
-use crate::spec::codes::manifest;
-
-/// The most packages of a source that a message names.
-const MOST_NAMED: usize = 100;
+use crate::archive::{Change, LeftOut, Tree};
+use crate::package::Package;
+use crate::source::{Request, Source};
 
 /// How to import.
 #[derive(Debug, Clone, Default)]
@@ -46,15 +43,6 @@ pub enum Imported {
     Done(Box<Done>),
     /// What was found in it forbids it; nothing was changed.
     Rejected(Box<Package>),
-}
-
-/// What came of one package that a lock file names.
-#[derive(Debug)]
-pub struct Restored {
-    /// Its name.
-    pub name: String,
-    /// What came of it.
-    pub result: Result<Imported, Error>,
 }
 
 /// A package that is in place.
@@ -94,17 +82,6 @@ pub enum Outcome {
     Unchanged,
 }
 
-/// A package that was fetched and judged.
-pub(super) struct Prepared {
-    pub(super) name: String,
-    pub(super) entry: Entry,
-    package: Package,
-    left_out: Vec<LeftOut>,
-    tree: Tree,
-    directory: PathBuf,
-    is_frozen: bool,
-}
-
 /// What a lock file and a directory say about a package that is to be put there.
 struct Plan {
     outcome: Outcome,
@@ -113,12 +90,6 @@ struct Plan {
     discarded: Vec<Change>,
     /// Whether the tree has to be put in place.
     swap: bool,
-}
-
-/// What came of fetching and judging.
-pub(super) enum Judged {
-    Good(Box<Prepared>),
-    Bad(Box<Package>),
 }
 
 impl Store {
@@ -138,69 +109,9 @@ impl Store {
         self.bring(source, request, options, None)
     }
 
-    /// Puts everything in place that the lock file names, and nothing else: each
-    /// package with exactly the content recorded. One result for each, by name.
-    ///
-    /// # Errors
-    ///
-    /// When the lock file cannot be read.
-    pub fn restore(
-        &self,
-        request: &Request<'_>,
-        options: &Options,
-    ) -> Result<Vec<Restored>, Error> {
-        let installed = self.installed(request.stop)?;
-        let restored = installed.packages.iter().map(|(name, entry)| {
-            let result = self.restore_one(name, entry, request, options);
-            Restored {
-                name: name.clone(),
-                result,
-            }
-        });
-        Ok(restored.collect())
-    }
-
-    /// Imports `source` only if the lock file names it, with the content recorded.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Store::import`], and when the lock file does not name it.
-    pub fn import_frozen(
-        &self,
-        source: &Source,
-        request: &Request<'_>,
-        options: &Options,
-    ) -> Result<Imported, Error> {
-        let installed = self.installed(request.stop)?;
-        let found = installed
-            .packages
-            .iter()
-            .find(|(_, entry)| entry.source.key() == source.key());
-        match found {
-            Some((name, entry)) => self.restore_one(name, entry, request, options),
-            None => Err(Error::Frozen(format!(
-                "{} does not name it, and --frozen allows nothing else",
-                self.layout.lock_file().display()
-            ))),
-        }
-    }
-
-    fn restore_one(
-        &self,
-        name: &str,
-        entry: &Entry,
-        request: &Request<'_>,
-        options: &Options,
-    ) -> Result<Imported, Error> {
-        let pinned = Request {
-            pinned: Some(&entry.resolved),
-            ..*request
-        };
-        let frozen = Frozen { name, entry };
-        self.bring(&entry.source, &pinned, options, Some(&frozen))
-    }
-
-    fn bring(
+    /// Fetches, judges and puts in place; with `frozen`, exactly that content, and
+    /// without fetching where it is in its place already.
+    pub(super) fn bring(
         &self,
         source: &Source,
         request: &Request<'_>,
@@ -210,123 +121,31 @@ impl Store {
         self.policy.check(&Facts::before(source))?;
         // A lock file that cannot be read is told before anything is fetched.
         let installed = self.installed(request.stop)?;
-        if let Some(scratch) = &options.dry_run {
-            let fetched = scratch.join("fetched");
-            let prepared = match self.prepare(source, request, options, &fetched, frozen)? {
-                Judged::Good(prepared) => prepared,
-                Judged::Bad(package) => return Ok(Imported::Rejected(package)),
-            };
-            let plan = self.plan(&installed, &prepared, options.replace)?;
-            return Ok(Imported::Done(Box::new(done(
-                *prepared,
-                plan,
-                Folders::default(),
-            ))));
-        }
-        let staging = Staging::create(&self.layout)?;
-        match self.prepare(source, request, options, &staging.fetched(), frozen)? {
-            Judged::Good(prepared) => {
-                let done = self.commit(*prepared, staging, request, options, |_| Ok(()))?;
-                Ok(Imported::Done(Box::new(done)))
+        let staging = match &options.dry_run {
+            Some(_) => None,
+            None => Some(Staging::create(&self.layout)?),
+        };
+        let directory = match (&staging, &options.dry_run) {
+            (Some(staging), _) => staging.fetched(),
+            (None, scratch) => scratch.clone().unwrap_or_default().join("fetched"),
+        };
+        let in_place = frozen.and_then(|frozen| self.in_place(frozen.name, frozen.entry));
+        let material = match in_place {
+            Some(material) => material,
+            None => self.fetch(source, request, &directory)?,
+        };
+        let prepared = match self.judge(source, material, options, frozen)? {
+            Judged::Good(prepared) => *prepared,
+            Judged::Bad(package) => return Ok(Imported::Rejected(package)),
+        };
+        let done = match staging {
+            Some(staging) => self.commit(prepared, staging, request, options, |_| Ok(()))?,
+            None => {
+                let plan = self.plan(&installed, &prepared, options.replace)?;
+                done(prepared, plan, Folders::default())
             }
-            Judged::Bad(package) => Ok(Imported::Rejected(package)),
-        }
-    }
-
-    /// Holds hosts that only the configuration of a source names against the rules.
-    pub(super) fn permit(&self, source: &Source) -> impl Fn(&str) -> Result<(), String> + Sync {
-        move |host| {
-            let facts = Facts::at(source, host);
-            self.policy
-                .check(&facts)
-                .map_err(|denied| denied.to_string())
-        }
-    }
-
-    /// Fetches into `directory` and judges what came.
-    pub(super) fn prepare(
-        &self,
-        source: &Source,
-        request: &Request<'_>,
-        options: &Options,
-        directory: &Path,
-        frozen: Option<&Frozen<'_>>,
-    ) -> Result<Judged, Error> {
-        let permit = self.permit(source);
-        let asking = Request {
-            permit: Some(&permit),
-            ..*request
         };
-        let fetched = source::fetch(source, &asking, directory)?;
-        if request.stop.is_requested() {
-            return Err(Error::Interrupted);
-        }
-        let staged = fetched.staged;
-        let judge = package::Options {
-            drafts: options.drafts,
-            keep_sources: true,
-        };
-        let package = package::load(&staged.directory, &source.to_string(), &judge)
-            .map_err(|error| Error::io("read", &staged.directory, error))?;
-        let threshold = if options.strict {
-            Threshold::Warning
-        } else {
-            Threshold::Rejected
-        };
-        let is_bad = package.verdict == Verdict::Rejected
-            || (package.diagnostics.iter()).any(|found| threshold.is_reached_by(found.code));
-        if is_bad {
-            if is_elsewhere(&package) {
-                let found = packages_below(source, &staged.directory, &judge);
-                if !found.is_empty() {
-                    let place = match source.sub_path() {
-                        Some(path) => format!("{path} of it"),
-                        None => "its root".to_owned(),
-                    };
-                    return Err(Error::NoPackage { place, found });
-                }
-            }
-            return Ok(Judged::Bad(Box::new(package)));
-        }
-        // A package that loads has both.
-        let (Some(name), Some(spec_version)) = (package.name.clone(), package.spec_version) else {
-            return Ok(Judged::Bad(Box::new(package)));
-        };
-        if let Some(problem) = name_problem(&name) {
-            return Err(Error::Name { name, problem });
-        }
-        let digest = staged.tree.digest();
-        let facts = Content {
-            plugin: &name,
-            version: package.version.as_deref(),
-            resolved: &fetched.resolved,
-            digest: &digest.to_string(),
-        };
-        self.policy.check(&Facts::after(source, facts))?;
-        if let Some(frozen) = frozen {
-            frozen.check(&name, &digest.to_string())?;
-        }
-        let entry = match frozen {
-            Some(frozen) => frozen.entry.clone(),
-            None => Entry {
-                source: source.clone(),
-                resolved: fetched.resolved,
-                digest,
-                version: package.version.clone(),
-                spec_version: spec_version.to_owned(),
-                mode: Mode::Copy,
-                folders: options.folders.clone(),
-            },
-        };
-        Ok(Judged::Good(Box::new(Prepared {
-            name,
-            entry,
-            package,
-            left_out: staged.left_out,
-            tree: staged.tree,
-            directory: staged.directory,
-            is_frozen: frozen.is_some(),
-        })))
+        Ok(Imported::Done(Box::new(done)))
     }
 
     /// Puts a prepared package in place. `check` may still object when nobody else
@@ -352,10 +171,17 @@ impl Store {
         next.packages
             .insert(prepared.name.clone(), prepared.entry.clone());
         self.write_listing(&prepared)?;
-        if plan.swap {
-            writer.put(&prepared.name, &prepared.directory, &staging, next)?;
-        } else {
-            writer.record(next)?;
+        match (plan.swap, &prepared.brought_to) {
+            (true, Some(directory)) => {
+                writer.put(&prepared.name, directory, &staging, next)?;
+            }
+            // It was in its place a moment ago.
+            (true, None) => {
+                return Err(Error::Meanwhile {
+                    name: prepared.name,
+                });
+            }
+            (false, _) => writer.record(next)?,
         }
         writer.sweep_listings();
         let folders = self.bring_folders(&writer, &prepared, options)?;
@@ -455,25 +281,6 @@ impl Store {
     }
 }
 
-/// The content that a lock file demands.
-pub(super) struct Frozen<'a> {
-    name: &'a str,
-    entry: &'a Entry,
-}
-
-impl Frozen<'_> {
-    fn check(&self, name: &str, digest: &str) -> Result<(), Error> {
-        let wanted = self.entry.digest.to_string();
-        if name == self.name && digest == wanted {
-            return Ok(());
-        }
-        Err(Error::Frozen(format!(
-            "the lock file names {} with the content {wanted}, and what is there is {name} with {digest}",
-            self.name
-        )))
-    }
-}
-
 /// Whether a directory lies below `base`, links considered.
 fn is_inside(directory: &Path, base: &Path) -> bool {
     let Ok(base) = base.canonicalize() else {
@@ -522,38 +329,6 @@ pub(super) fn keep_folders(entry: &mut Entry, before: &Entry) {
     entry
         .folders
         .dedup_by(|one, other| one.directory == other.directory);
-}
-
-/// Whether the package may be somewhere else in the source: there is no manifest
-/// here, or another client's.
-fn is_elsewhere(package: &Package) -> bool {
-    package.verdict == Verdict::Rejected
-        && package
-            .diagnostics
-            .iter()
-            .any(|found| [&manifest::MISSING, &manifest::FOREIGN_FORMAT].contains(&found.code))
-}
-
-/// The packages below the root that load, as sources.
-fn packages_below(source: &Source, root: &Path, options: &package::Options) -> Vec<Source> {
-    let Ok(found) = discover::discover(root, &[]) else {
-        return Vec::new();
-    };
-    let loads = |directory: &PathBuf| {
-        package::load(directory, "", options).is_ok_and(|found| found.verdict == Verdict::Loaded)
-    };
-    let below = found
-        .packages
-        .iter()
-        .filter(|directory| directory.as_path() != root && loads(directory));
-    below
-        .filter_map(|directory| {
-            let below = directory.strip_prefix(root).ok()?;
-            let below = below.to_str()?.replace('\\', "/");
-            Some(source.at(&EntryPath::parse(below.as_bytes()).ok()?))
-        })
-        .take(MOST_NAMED)
-        .collect()
 }
 
 /// The listing of a tree that is installed.

@@ -1,6 +1,7 @@
 //! Updating: from what the lock file pins to what the source has now.
 
-use super::install::{Done, Judged, Options, Prepared};
+use super::install::{Done, Options};
+use super::judge::{Judged, Prepared};
 use super::lock_file::Entry;
 use super::policy::Facts;
 use super::staging::Staging;
@@ -110,7 +111,7 @@ impl Store {
             ..Options::default()
         };
         let staging = Staging::create(&self.layout)?;
-        let prepared = match self.prepare(&source, request, &options, &staging.fetched(), None)? {
+        let prepared = match self.prepare(&source, request, &options, &staging.fetched())? {
             Judged::Good(prepared) => *prepared,
             Judged::Bad(package) => return Ok(Updated::Rejected(package)),
         };

@@ -60,6 +60,13 @@ pub(crate) fn run(arguments: &Import, color: When) -> Result<Exit, Failure> {
     } else {
         let mut failures = Vec::new();
         output::to_stdout(|out| {
+            if results.is_empty() {
+                writeln!(
+                    out,
+                    "the lock file of {} names no package",
+                    show(store.root())
+                )?;
+            }
             for result in results {
                 if let Err(failure) = as_text(result, arguments.dry_run, color, out)? {
                     failures.push(failure);

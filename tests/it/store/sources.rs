@@ -244,7 +244,9 @@ fn an_archive_file_is_pinned_by_its_digest() {
     world.expect(0, &["import", "--frozen"]);
     // Packed again with the same content, it is another archive.
     tgz(&package, "renamed/", &world.path("a.tgz"));
-    let run = world.expect(2, &["import", "--frozen"]);
+    let elsewhere = world.place.read("home/.agents/apkit.lock");
+    world.write("fresh/apkit.lock", elsewhere);
+    let run = world.expect(2, &["import", "--frozen", "--root", "fresh"]);
     assert!(run.stderr.contains("is pinned"), "{}", run.stderr);
     let run = world.expect(0, &["update"]);
     assert!(run.stdout.contains("same content"), "{}", run.stdout);
