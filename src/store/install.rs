@@ -1,10 +1,9 @@
 //! Importing: from a source to a package in its place, or to a reason why not.
 
-use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use super::change::{self, Writer};
+use super::change;
 use super::folders::{self, Folders};
 use super::judge::{Judged, Prepared};
 use super::lock_file::{Entry, Folder, LockFile};
@@ -29,7 +28,7 @@ pub struct Options {
     /// Also copy the skills to these directories, for clients that read plain
     /// skill folders.
     pub folders: Vec<Folder>,
-    /// When a lock file is followed: copy scripts where it says so.
+    /// Copy scripts, too, wherever the lock file says that they come along.
     pub allow_scripts: bool,
     /// Fetch and judge into this directory, and change nothing in the store. It is
     /// for the caller to remove.
@@ -73,7 +72,8 @@ pub enum Outcome {
     Installed,
     /// Other content has taken its place.
     Updated,
-    /// The same content was put back, as it was missing or had been changed.
+    /// The same content was put back, or a plain skill folder of it, as it was missing
+    /// or had been changed.
     Repaired,
     /// Only the lock file has changed: the same content has another source,
     /// commit or version.
@@ -134,15 +134,17 @@ impl Store {
             Some(material) => material,
             None => self.fetch(source, request, &directory)?,
         };
-        let prepared = match self.judge(source, material, options, frozen)? {
+        let mut prepared = match self.judge(source, material, options, frozen)? {
             Judged::Good(prepared) => *prepared,
             Judged::Bad(package) => return Ok(Imported::Rejected(package)),
         };
         let done = match staging {
             Some(staging) => self.commit(prepared, staging, request, options, |_| Ok(()))?,
             None => {
-                let plan = self.plan(&installed, &prepared, options.replace)?;
-                done(prepared, plan, Folders::default())
+                prepared.keep_folders(&installed);
+                let scratch = options.dry_run.as_deref();
+                let (plan, folders) = self.plan(&installed, &prepared, options, scratch)?;
+                done(prepared, plan, folders.preview())
             }
         };
         Ok(Imported::Done(Box::new(done)))
@@ -163,10 +165,8 @@ impl Store {
             return Err(Error::Interrupted);
         }
         check(&writer.lock_file)?;
-        if let Some(before) = writer.lock_file.packages.get(&prepared.name) {
-            keep_folders(&mut prepared.entry, before);
-        }
-        let plan = self.plan(&writer.lock_file, &prepared, options.replace)?;
+        prepared.keep_folders(&writer.lock_file);
+        let (plan, folders) = self.plan(&writer.lock_file, &prepared, options, None)?;
         let mut next = writer.lock_file.clone();
         next.packages
             .insert(prepared.name.clone(), prepared.entry.clone());
@@ -184,13 +184,30 @@ impl Store {
             (false, _) => writer.record(next)?,
         }
         writer.sweep_listings();
-        let folders = self.bring_folders(&writer, &prepared, options)?;
+        let folders = folders.apply(&self.layout, &writer)?;
         drop(staging);
         Ok(done(prepared, plan, folders))
     }
 
-    /// Compares what is to be put in place with what is there.
+    /// What will be done, before anything changes: what is in the way of the plain
+    /// skill folders stops all of it.
     fn plan(
+        &self,
+        installed: &LockFile,
+        prepared: &Prepared,
+        options: &Options,
+        scratch: Option<&Path>,
+    ) -> Result<(Plan, folders::Plan), Error> {
+        let mut plan = self.compare(installed, prepared, options.replace)?;
+        let folders = self.plan_folders(prepared, options, scratch)?;
+        if plan.outcome == Outcome::Unchanged && folders.changes_anything() {
+            plan.outcome = Outcome::Repaired;
+        }
+        Ok((plan, folders))
+    }
+
+    /// Compares what is to be put in place with what is there.
+    fn compare(
         &self,
         installed: &LockFile,
         prepared: &Prepared,
@@ -249,54 +266,27 @@ impl Store {
         change::replace(&path, prepared.tree.listing().as_bytes())
     }
 
-    fn bring_folders(
+    /// What the plain skill folders will be, copied to `scratch` or beside their
+    /// places.
+    fn plan_folders(
         &self,
-        writer: &Writer<'_>,
         prepared: &Prepared,
         options: &Options,
-    ) -> Result<Folders, Error> {
-        let mut folders = prepared.entry.folders.clone();
-        let mut outside = Vec::new();
-        if prepared.is_frozen {
-            // A lock file may be a stranger's: it writes nowhere but here, and
-            // brings no scripts unless the user says so now.
-            let recorded = std::mem::take(&mut folders).into_iter();
-            let (inside, others): (Vec<_>, Vec<_>) =
-                recorded.partition(|folder| is_inside(&folder.directory, &self.base));
-            outside.extend(others.into_iter().map(|folder| folder.directory));
-            folders.extend(inside.into_iter().map(|folder| Folder {
-                scripts: folder.scripts && options.allow_scripts,
-                ..folder
-            }));
-        }
-        let mut brought = folders::bring(
-            &self.layout,
-            writer,
-            &prepared.name,
-            &folders,
-            &prepared.package.skills.loaded,
-        )?;
-        brought.outside = outside;
-        Ok(brought)
+        scratch: Option<&Path>,
+    ) -> Result<folders::Plan, Error> {
+        let in_place = self.layout.package(&prepared.name);
+        let wanted = folders::Wanted {
+            name: &prepared.name,
+            root: prepared.brought_to.as_deref().unwrap_or(&in_place),
+            skills: &prepared.package.skills.loaded,
+            folders: &prepared.entry.folders,
+            asked: &options.folders,
+            scripts: options.allow_scripts,
+            base: &self.base,
+            scratch,
+        };
+        folders::Plan::make(&self.layout, &wanted)
     }
-}
-
-/// Whether a directory lies below `base`, links considered.
-fn is_inside(directory: &Path, base: &Path) -> bool {
-    let Ok(base) = base.canonicalize() else {
-        return false;
-    };
-    let is_plain = |part| {
-        matches!(
-            part,
-            Component::Normal(_) | Component::RootDir | Component::Prefix(_)
-        )
-    };
-    directory.components().all(is_plain)
-        && directory
-            .ancestors()
-            .find_map(|above| above.canonicalize().ok())
-            .is_some_and(|above| above.starts_with(&base))
 }
 
 fn done(prepared: Prepared, plan: Plan, folders: Folders) -> Done {
@@ -310,25 +300,6 @@ fn done(prepared: Prepared, plan: Plan, folders: Folders) -> Done {
         discarded: plan.discarded,
         folders,
     }
-}
-
-/// Directories that skills were copied to stay, and one that is asked for again is
-/// as it is asked for now.
-pub(super) fn keep_folders(entry: &mut Entry, before: &Entry) {
-    let asked: BTreeSet<PathBuf> = entry
-        .folders
-        .iter()
-        .map(|folder| folder.directory.clone())
-        .collect();
-    let kept = before.folders.iter();
-    entry.folders.extend(
-        kept.filter(|folder| !asked.contains(&folder.directory))
-            .cloned(),
-    );
-    entry.folders.sort();
-    entry
-        .folders
-        .dedup_by(|one, other| one.directory == other.directory);
 }
 
 /// The listing of a tree that is installed.

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::install::Options;
-use super::lock_file::{Entry, Mode, name_problem};
+use super::lock_file::{Entry, LockFile, Mode, name_problem};
 use super::policy::{Content, Facts};
 use super::restore::Frozen;
 use super::{Error, Store};
@@ -26,7 +26,23 @@ pub(super) struct Prepared {
     pub(super) tree: Tree,
     /// Where it was brought to; nothing if it is in its place already.
     pub(super) brought_to: Option<PathBuf>,
-    pub(super) is_frozen: bool,
+}
+
+impl Prepared {
+    /// Directories that skills were copied to stay, and one that is asked for again
+    /// is as it is asked for now.
+    pub(super) fn keep_folders(&mut self, installed: &LockFile) {
+        let folders = &mut self.entry.folders;
+        if let Some(before) = installed.packages.get(&self.name) {
+            for folder in &before.folders {
+                if !folders.iter().any(|now| now.directory == folder.directory) {
+                    folders.push(folder.clone());
+                }
+            }
+        }
+        folders.sort();
+        folders.dedup_by(|one, other| one.directory == other.directory);
+    }
 }
 
 /// A tree on disk that is to be judged.
@@ -182,7 +198,6 @@ impl Store {
             left_out: material.left_out,
             tree: material.tree,
             brought_to: (!material.is_in_place).then_some(material.directory),
-            is_frozen: frozen.is_some(),
         })))
     }
 }
