@@ -332,3 +332,24 @@ fn sources_are_judged_without_being_installed() {
     assert!(!world.root().exists());
     assert!(names(&world.path("tmp")).is_empty());
 }
+
+#[test]
+fn an_address_that_can_only_be_a_repository_needs_no_git_plus() {
+    let world = World::new();
+    world.package("repo/plugins/p", "tide-table", "One.");
+    Repository::of(&world.path("repo"));
+    let path = world.path("repo");
+    let bare = format!("file://{}/.git:plugins/p", path.display());
+    world.expect(0, &["import", &bare]);
+    let normal = format!("git+file://{}/.git?path=plugins/p", path.display());
+    assert_eq!(world.locked("tide-table")["source"], normal);
+    let run = world.expect(2, &["import", "git+file:repo"]);
+    let wanted = format!("write git+file://{}\n", path.display());
+    assert!(run.stderr.contains(&wanted), "{}", run.stderr);
+    let run = world.expect(2, &["import", "repo/plugins"]);
+    assert!(
+        run.stderr.ends_with("write ./repo/plugins\n"),
+        "{}",
+        run.stderr
+    );
+}
