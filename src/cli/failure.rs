@@ -147,11 +147,9 @@ pub(crate) enum Failure {
     Store {
         what: String,
         error: Box<apkit::store::Error>,
+        /// What to do about it, if that depends on the command.
+        hint: Option<String>,
     },
-
-    /// Plain skill folders were not written or not removed.
-    #[error("copy skills: {}", folders.join("; "))]
-    Folders { folders: Vec<String> },
 
     /// There is no place for a store.
     #[error("find the store: there is no home directory; name the store with --root or APKIT_HOME")]
@@ -240,7 +238,11 @@ impl Failure {
     /// Tells the user.
     pub(crate) fn tell(&self) {
         let mut text = format!("error: failed to {self}\n");
-        if let Some(hint) = self.hint() {
+        let own = match self {
+            Self::Store { hint, .. } => hint.as_deref(),
+            _ => self.hint(),
+        };
+        if let Some(hint) = own {
             text.push_str("hint: ");
             text.push_str(hint);
             text.push('\n');

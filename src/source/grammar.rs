@@ -6,6 +6,7 @@
 //! means the same everywhere.
 
 mod parse;
+mod repository;
 mod text;
 
 use std::fmt;
@@ -270,8 +271,8 @@ impl fmt::Display for Source {
                         let (head, tail) = address.split_at(colon);
                         write!(f, "git+{head}{}", tail.replace(':', "%3A"))?;
                     }
-                    None if address.contains("://") => write!(f, "git+{address}")?,
-                    _ => f.write_str(&address)?,
+                    _ if is_scp(&address) => f.write_str(&address)?,
+                    _ => write!(f, "git+{address}")?,
                 }
                 write!(f, "{}", Query(&git.sub_path))?;
                 match &git.reference {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::folders::Problem;
 use super::lock_file::LockFileError;
 use super::policy::{Denied, PolicyError};
 use crate::source::{self, NoSource, Source};
@@ -99,6 +100,28 @@ pub enum Error {
     /// Only what the lock file says may be installed.
     #[error("{0}")]
     Frozen(String),
+    /// Plain skill folders have places that something else has.
+    #[error("{}; nothing was changed", listed(problems))]
+    Folders {
+        /// The package.
+        name: String,
+        /// The places.
+        problems: Vec<Problem>,
+    },
+    /// The skills of the package are not copied there.
+    #[error(
+        "skills of {name} are not copied to {}{}",
+        directory.display(),
+        instead_to(folders)
+    )]
+    NoFolder {
+        /// The package.
+        name: String,
+        /// The directory asked for.
+        directory: PathBuf,
+        /// Those they are copied to.
+        folders: Vec<PathBuf>,
+    },
     /// The source has no versions to choose from.
     #[error("{source_text} has no versions, tags or branches to choose from")]
     NoVersions {
@@ -162,7 +185,7 @@ fn found_instead(found: &[Source]) -> String {
     }
     let mut text = "; it holds packages, which are imported one by one:".to_owned();
     for source in found {
-        text.push_str("\n  apkit import ");
+        text.push_str("\n  ");
         text.push_str(&quoted(&source.to_string()));
     }
     text
@@ -176,6 +199,21 @@ fn quoted(word: &str) -> String {
     } else {
         format!("'{}'", word.replace('\'', "'\\''"))
     }
+}
+
+fn listed(problems: &[Problem]) -> String {
+    let problems = problems
+        .iter()
+        .map(|found| format!("{} {}", found.path.display(), found.problem));
+    problems.collect::<Vec<_>>().join("; ")
+}
+
+fn instead_to(folders: &[PathBuf]) -> String {
+    if folders.is_empty() {
+        return ", nor anywhere else".to_owned();
+    }
+    let folders = folders.iter().map(|folder| folder.display().to_string());
+    format!(", but to {}", folders.collect::<Vec<_>>().join(" and "))
 }
 
 fn did_you_mean(similar: &[String]) -> String {

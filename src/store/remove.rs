@@ -1,5 +1,7 @@
 //! Removing a package.
 
+use std::path::PathBuf;
+
 use super::folders::{self, Folders};
 use super::lock_file::{Entry, name_problem};
 use super::staging::Staging;
@@ -56,6 +58,49 @@ impl Store {
             entry,
             discarded,
             data_kept: has_data && !purge,
+            folders,
+        })
+    }
+
+    /// Stops copying the skills of package `name` to these directories, and removes
+    /// the copies there. The package stays.
+    ///
+    /// # Errors
+    ///
+    /// When it is not installed, its skills are not copied to one of them, or the
+    /// store cannot be changed.
+    pub fn remove_folders(
+        &self,
+        name: &str,
+        directories: &[PathBuf],
+        stop: &Stop,
+    ) -> Result<Removed, Error> {
+        let mut writer = self.writer(stop)?;
+        let entry = entry_of(&writer.lock_file, name)?.clone();
+        let mut next = writer.lock_file.clone();
+        let mut now = entry.clone();
+        for directory in directories {
+            let before = now.folders.len();
+            now.folders.retain(|folder| folder.directory != *directory);
+            if now.folders.len() == before {
+                let folders = entry.folders.iter().map(|folder| folder.directory.clone());
+                return Err(Error::NoFolder {
+                    name: name.to_owned(),
+                    directory: directory.clone(),
+                    folders: folders.collect(),
+                });
+            }
+        }
+        next.packages.insert(name.to_owned(), now);
+        writer.record(next)?;
+        let mut folders = Folders::default();
+        for directory in directories {
+            folders::remove_from(&self.layout, name, directory, &mut folders)?;
+        }
+        Ok(Removed {
+            entry: Some(entry),
+            discarded: Vec::new(),
+            data_kept: false,
             folders,
         })
     }

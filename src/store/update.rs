@@ -1,11 +1,12 @@
 //! Updating: from what the lock file pins to what the source has now.
 
-use super::install::{Done, Judged, Options, Prepared};
+use super::install::{Done, Options};
+use super::judge::{Judged, Prepared};
 use super::lock_file::Entry;
 use super::policy::Facts;
 use super::staging::Staging;
 use super::state::State;
-use super::{Error, Store, entry_of};
+use super::{Error, Store, entry_of, folders};
 use crate::package::Package;
 use crate::source::{self, Request, Resolved, Source, Stop};
 
@@ -92,7 +93,7 @@ impl Store {
         };
         self.policy.check(&Facts::before(&source))?;
         let is_moved = source != before.source;
-        if !is_moved && matches!(self.state(name, &before), State::Intact) {
+        if !is_moved && self.is_as_it_should_be(name, &before)? {
             let permit = self.permit(&source);
             let asking = Request {
                 permit: Some(&permit),
@@ -106,11 +107,10 @@ impl Store {
         let options = Options {
             strict: update.strict,
             drafts: update.drafts,
-            folders: before.folders.clone(),
             ..Options::default()
         };
         let staging = Staging::create(&self.layout)?;
-        let prepared = match self.prepare(&source, request, &options, &staging.fetched(), None)? {
+        let prepared = match self.prepare(&source, request, &options, &staging.fetched())? {
             Judged::Good(prepared) => *prepared,
             Judged::Bad(package) => return Ok(Updated::Rejected(package)),
         };
@@ -121,7 +121,7 @@ impl Store {
             });
         }
         if update.check {
-            return Ok(self.check(name, before, prepared));
+            return self.check(name, before, prepared);
         }
         let done = self.commit(prepared, staging, request, &options, |now| {
             if now.packages.get(name) == Some(&before) {
@@ -161,15 +161,20 @@ impl Store {
         }
     }
 
-    fn check(&self, name: &str, before: Entry, prepared: Prepared) -> Updated {
-        let is_intact = matches!(self.state(name, &before), State::Intact);
-        if prepared.entry.digest == before.digest && is_intact {
-            return Updated::Current(Box::new(before));
+    /// Whether its tree and its plain skill folders are what the lock file says.
+    fn is_as_it_should_be(&self, name: &str, entry: &Entry) -> Result<bool, Error> {
+        Ok(matches!(self.state(name, entry), State::Intact)
+            && folders::verify(&self.layout, name)?.is_empty())
+    }
+
+    fn check(&self, name: &str, before: Entry, prepared: Prepared) -> Result<Updated, Error> {
+        if prepared.entry.digest == before.digest && self.is_as_it_should_be(name, &before)? {
+            return Ok(Updated::Current(Box::new(before)));
         }
-        Updated::Available {
+        Ok(Updated::Available {
             before: Box::new(before),
             after: Box::new(prepared.entry),
-        }
+        })
     }
 }
 

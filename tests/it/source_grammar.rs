@@ -103,6 +103,35 @@ fn every_spelling_has_its_normal_form() {
             "git+https://github.com/o/r?path=plugins/p#v1.2.0",
         ),
         ("GitHub:o/r:p", "git+https://github.com/o/r?path=p"),
+        ("git+host.example:o/r", "git+host.example:o/r"),
+        ("git+host.example:o/r:p", "git+host.example:o/r?path=p"),
+        ("git+a+b@host.example:o/r", "git+a+b@host.example:o/r"),
+        // Without `git+` where it can be nothing else.
+        (
+            "https://host.example/o/r.git",
+            "git+https://host.example/o/r.git",
+        ),
+        (
+            "https://host.example/o/r.git/#v1:p",
+            "git+https://host.example/o/r.git?path=p#v1",
+        ),
+        (
+            "https://host.example:8443/o/r.git:p",
+            "git+https://host.example:8443/o/r.git?path=p",
+        ),
+        (
+            "http://127.0.0.1:8000/o/r.git?path=p",
+            "git+http://127.0.0.1:8000/o/r.git?path=p",
+        ),
+        ("file:///srv/r.git:p", "git+file:///srv/r.git?path=p"),
+        (
+            "git://127.0.0.1/r#v1.2.0:plugins/p",
+            "git+git://127.0.0.1/r?path=plugins/p#v1.2.0",
+        ),
+        (
+            "ssh://git@host.example/o/r",
+            "git+ssh://git@host.example/o/r",
+        ),
         ("npm:left", "npm:left"),
         ("npm:@acme/left", "npm:@acme/left"),
         ("npm:@acme/left@^1.2", "npm:@acme/left@^1.2"),
@@ -177,8 +206,8 @@ fn what_is_no_source_says_what_it_was_taken_for_and_what_would_do() {
             "write https://host.example/a.tgz",
         ),
         (
-            "ssh://git@host.example/o/r",
-            "write git+ssh://git@host.example/o/r",
+            "http://host.example/o/r.git",
+            "write git+https://host.example/o/r.git",
         ),
         (
             "git://host.example/o/r",
@@ -196,7 +225,25 @@ fn what_is_no_source_says_what_it_was_taken_for_and_what_would_do() {
         ("npm:a@", "write npm:a or npm:a@VERSION"),
         ("npm:a?x=1", "write npm:a?path=SUBDIR"),
         ("builtin:other", "write builtin:everos"),
-        ("file:x", "write dir:x"),
+        ("file:x", "write dir:x or git+file:///place/here/x"),
+        (
+            "file:./x.git",
+            "write dir:./x.git or git+file:///place/here/x.git",
+        ),
+        (
+            "file:///srv/r:plugins/p",
+            "write dir:/srv/r/plugins/p or git+file:///srv/r:plugins/p",
+        ),
+        (
+            "git+file:x.git",
+            "`file:` is not followed by `//`; write git+file:///place/here/x.git",
+        ),
+        ("git+./x.git", "write git+file:///place/here/x.git"),
+        ("git+/x.git", "write git+file:///x.git"),
+        (
+            "git+https:host.example/o/r",
+            "write git+https://host.example/o/r",
+        ),
         ("git+https://host.example/o/r:p#v1:q", "given twice"),
         (
             "git+https://host.example/o/r?path=../x",
@@ -263,6 +310,10 @@ fn texts() -> impl Strategy<Value = String> {
         "git+ssh://git@h.example/",
         "git+file:///",
         "git@h.example:",
+        "git+h.example:",
+        "git://127.0.0.1/",
+        "https://h.example/r.git",
+        "file:///r.git",
         "github:o/r",
         "npm:",
         "npm:@s/",

@@ -173,13 +173,25 @@ pub(crate) struct Verify {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  apkit remove tide-table
+  apkit remove tide-table --skills-to ~/.claude/skills   what import --skills-to put there
+
+A package is named by its name, or by any spelling of its source.
+")]
 pub(crate) struct Remove {
-    /// The package
-    #[arg(value_name = "NAME")]
-    pub(super) name: String,
+    /// The packages
+    #[arg(value_name = "NAME", required = true)]
+    pub(super) names: Vec<String>,
 
     #[command(flatten)]
     pub(super) place: Place,
+
+    /// Remove only the copies of its skills in DIR, and make no more there; the
+    /// package stays (repeatable)
+    #[arg(long, value_name = "DIR", conflicts_with = "purge", value_hint = ValueHint::DirPath)]
+    pub(super) skills_to: Vec<PathBuf>,
 
     /// Delete what the package has stored, too
     #[arg(long)]

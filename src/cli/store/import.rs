@@ -60,9 +60,16 @@ pub(crate) fn run(arguments: &Import, color: When) -> Result<Exit, Failure> {
     } else {
         let mut failures = Vec::new();
         output::to_stdout(|out| {
+            if results.is_empty() {
+                writeln!(
+                    out,
+                    "the lock file of {} names no package",
+                    show(store.root())
+                )?;
+            }
             for result in results {
                 if let Err(failure) = as_text(result, arguments.dry_run, color, out)? {
-                    failures.push(failure);
+                    failures.push(failure.with_way_out(&arguments.place));
                 }
             }
             Ok(())
@@ -111,7 +118,7 @@ fn one(
 
 fn exit_of(result: &Line) -> Exit {
     match &result.result {
-        Ok(Imported::Done(done)) if done.folders.problems.is_empty() => Exit::Clean,
+        Ok(Imported::Done(_)) => Exit::Clean,
         Ok(Imported::Rejected(_)) => Exit::Findings,
         _ => Exit::Failed,
     }
@@ -126,8 +133,8 @@ fn as_text(
     match result.result {
         Ok(Imported::Done(done)) => {
             said(&done, dry_run, out)?;
-            words::notes(&done, out)?;
-            Ok(problems(&done.folders.problems))
+            words::notes(&done, dry_run, out)?;
+            Ok(Ok(()))
         }
         Ok(Imported::Rejected(package)) => {
             let report = Report {
@@ -145,19 +152,6 @@ fn as_text(
             format!("import {}", visible(&result.asked)),
             error,
         ))),
-    }
-}
-
-/// Folders that were not written are a failure, though the package is in place.
-pub(super) fn problems(problems: &[store::Problem]) -> Result<(), Failure> {
-    match problems {
-        [] => Ok(()),
-        problems => Err(Failure::Folders {
-            folders: problems
-                .iter()
-                .map(|problem| format!("{} {}", show(&problem.path), problem.problem))
-                .collect(),
-        }),
     }
 }
 

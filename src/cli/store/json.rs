@@ -116,7 +116,7 @@ pub(super) fn folders(folders: &Folders) -> Value {
         "copied": copied.collect::<Value>(),
         "removed": removed.collect::<Value>(),
         "outside": folders.outside.iter().map(|path| json!(slashed(path))).collect::<Value>(),
-        "problems": problems(&folders.problems),
+        "kept": folders.kept.iter().map(|path| json!(slashed(path))).collect::<Value>(),
     })
 }
 

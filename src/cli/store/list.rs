@@ -13,6 +13,7 @@ use apkit::store::{Available, LockFile, Store};
 use super::super::exit::Exit;
 use super::super::failure::{self, Failure, slashed};
 use super::super::output;
+use super::args::Place;
 use super::{List, Session, json, words};
 
 pub(crate) fn run(arguments: &List) -> Result<Exit, Failure> {
@@ -49,7 +50,7 @@ pub(crate) fn run(arguments: &List) -> Result<Exit, Failure> {
         });
         output::to_stdout(|out| json::write("packages", items.collect(), out))?;
     } else {
-        output::to_stdout(|out| as_text(&installed, &store, out))?;
+        output::to_stdout(|out| as_text(&installed, &store, &arguments.place, out))?;
     }
     if !unmanaged.is_empty() {
         failure::note(&format!(
@@ -61,7 +62,12 @@ pub(crate) fn run(arguments: &List) -> Result<Exit, Failure> {
     Ok(Exit::Clean)
 }
 
-fn as_text(installed: &LockFile, store: &Store, out: &mut dyn Write) -> io::Result<()> {
+fn as_text(
+    installed: &LockFile,
+    store: &Store,
+    place: &Place,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if installed.packages.is_empty() {
         return writeln!(out, "no packages in {}", failure::show(store.root()));
     }
@@ -74,9 +80,12 @@ fn as_text(installed: &LockFile, store: &Store, out: &mut dyn Write) -> io::Resu
     let width = width.unwrap_or_default();
     for (title, (name, entry)) in titles.iter().zip(&installed.packages) {
         let missing = if store.package_root(name).is_dir() {
-            ""
+            String::new()
         } else {
-            "  missing; apkit update puts it back"
+            format!(
+                "  missing; {} puts it back",
+                words::command(place, &["update", name])
+            )
         };
         writeln!(out, "{title:width$}  {}{missing}", words::origin(entry))?;
     }

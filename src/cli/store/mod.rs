@@ -136,6 +136,29 @@ impl Failure {
         Self::Store {
             what,
             error: Box::new(error),
+            hint: None,
         }
+    }
+
+    /// With the way out, where that is another command for the same store.
+    fn with_way_out(self, place: &args::Place) -> Self {
+        let Self::Store { what, error, .. } = self else {
+            return self;
+        };
+        let hint = match &*error {
+            store::Error::Folders { name, problems } => {
+                let above = problems.first().and_then(|found| found.path.parent());
+                let above = failure::show(above.unwrap_or(Path::new("DIR")));
+                let stop = words::command(place, &["remove", name, "--skills-to", &above]);
+                Some(format!(
+                    "move it away, or name another directory; to copy its skills there no more: {stop}"
+                ))
+            }
+            store::Error::NoPackage { found, .. } => found
+                .first()
+                .map(|source| words::command(place, &["import", &source.to_string()])),
+            _ => None,
+        };
+        Self::Store { what, error, hint }
     }
 }

@@ -1,56 +1,125 @@
 //! `apkit remove`.
 
-use serde_json::{Value, json};
+use std::io::{self, Write};
+use std::path::PathBuf;
 
-use apkit::render::{self, visible};
+use serde_json::{Map, Value, json};
+
+use apkit::render::visible;
+use apkit::store::{self, Removed, Store};
 
 use super::super::exit::Exit;
 use super::super::failure::{Failure, show};
 use super::super::output;
-use super::{Remove, Session, import, json, words};
+use super::{Remove, Session, json, words};
+
+/// One package and what came of it.
+struct Line {
+    name: String,
+    result: Result<Removed, store::Error>,
+}
 
 pub(crate) fn run(arguments: &Remove) -> Result<Exit, Failure> {
     let session = Session::start()?;
     let store = session.store(&arguments.place)?;
-    let name = &arguments.name;
-    let failure = |error| Failure::store(format!("remove {}", visible(name)), error);
-    let name = match store.name_of(name, session.environment(), session.stop()) {
-        Ok(name) => name,
-        // Of one that was removed, data may be left.
-        Err(_) if arguments.purge => name.clone(),
-        Err(error) => return Err(failure(error)),
-    };
-    let removed = store
-        .remove(&name, arguments.purge, session.stop())
-        .map_err(failure)?;
+    let lines = arguments.names.iter();
+    let lines: Vec<Line> = lines
+        .map(|name| one(name, arguments, &store, &session))
+        .collect();
+    let mut failures = Vec::new();
     output::to_stdout(|out| {
         if arguments.shape.is_json() {
-            let mut document = json::header();
-            let mut set = |key: &str, value: Value| document.insert(key.to_owned(), value);
-            set("name", json!(name));
+            let items = lines.iter().map(as_json).collect();
+            return json::write("results", items, out);
+        }
+        for line in &lines {
+            if let Ok(removed) = &line.result {
+                as_text(&line.name, removed, arguments, &store, out)?;
+            }
+        }
+        Ok(())
+    })?;
+    let mut exit = Exit::Clean;
+    for line in lines {
+        if let Err(error) = line.result {
+            exit = Exit::Failed;
+            let what = format!("remove {}", visible(&line.name));
+            failures.push(Failure::store(what, error));
+        }
+    }
+    if !arguments.shape.is_json() {
+        failures.iter().for_each(Failure::tell);
+    }
+    Ok(exit)
+}
+
+fn one(text: &str, arguments: &Remove, store: &Store, session: &Session) -> Line {
+    let name = match store.name_of(text, session.environment(), session.stop()) {
+        Ok(name) => name,
+        // Of one that was removed, data may be left.
+        Err(_) if arguments.purge => text.to_owned(),
+        Err(error) => {
+            return Line {
+                name: text.to_owned(),
+                result: Err(error),
+            };
+        }
+    };
+    let result = if arguments.skills_to.is_empty() {
+        store.remove(&name, arguments.purge, session.stop())
+    } else {
+        let directories = arguments.skills_to.iter();
+        let directories: Vec<PathBuf> = directories.map(|path| session.absolute(path)).collect();
+        store.remove_folders(&name, &directories, session.stop())
+    };
+    Line { name, result }
+}
+
+fn as_text(
+    name: &str,
+    removed: &Removed,
+    arguments: &Remove,
+    store: &Store,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let title = match &removed.entry {
+        Some(entry) => words::title(name, entry),
+        None => format!("what {} had stored", visible(name)),
+    };
+    if arguments.skills_to.is_empty() {
+        writeln!(out, "removed {title}")?;
+    } else {
+        writeln!(out, "{title} stays; its skills are no longer copied")?;
+    }
+    words::discarded(&removed.discarded, out)?;
+    words::folders(&removed.folders, false, out)?;
+    if removed.data_kept {
+        writeln!(
+            out,
+            "  what it has stored is kept in {}; {} deletes it",
+            show(&store.package_data(name)),
+            words::command(&arguments.place, &["remove", name, "--purge"])
+        )?;
+    }
+    Ok(())
+}
+
+fn as_json(line: &Line) -> Value {
+    let mut members = Map::new();
+    let mut set = |key: &str, value: Value| members.insert(key.to_owned(), value);
+    set("name", json!(line.name));
+    match &line.result {
+        Ok(removed) => {
+            set("outcome", json!("removed"));
             set("before", removed.entry.as_ref().map(json::entry).into());
             set("data_kept", json!(removed.data_kept));
             set("discarded", json::changes(&removed.discarded));
             set("folders", json::folders(&removed.folders));
-            return render::write_json(out, &Value::Object(document), true);
         }
-        let title = match &removed.entry {
-            Some(entry) => words::title(&name, entry),
-            None => format!("what {} had stored", visible(&name)),
-        };
-        writeln!(out, "removed {title}")?;
-        words::discarded(&removed.discarded, out)?;
-        words::folders(&removed.folders, out)?;
-        if removed.data_kept {
-            writeln!(
-                out,
-                "  what it has stored is kept in {}; apkit remove {} --purge deletes it",
-                show(&store.package_data(&name)),
-                visible(&name)
-            )?;
+        Err(error) => {
+            set("outcome", json!("failed"));
+            set("message", json!(error.to_string()));
         }
-        Ok(())
-    })?;
-    import::problems(&removed.folders.problems)?;
-    Ok(Exit::Clean)
+    }
+    Value::Object(members)
 }

@@ -12,7 +12,7 @@ use super::super::args::When;
 use super::super::exit::Exit;
 use super::super::failure::Failure;
 use super::super::{output, screen};
-use super::{Session, Update, import, json, words};
+use super::{Session, Update, json, words};
 
 /// One package and what came of it.
 struct Line {
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Update, color: When) -> Result<Exit, Failure> {
         }
         for line in lines {
             if let Err(failure) = as_text(line, color, out)? {
-                failures.push(failure);
+                failures.push(failure.with_way_out(&arguments.place));
             }
         }
         Ok(())
@@ -95,7 +95,6 @@ fn all(arguments: &Update, store: &Store, session: &Session) -> Result<Vec<Line>
 
 fn exit_of(line: &Line) -> Exit {
     match &line.result {
-        Ok(Updated::Done(done)) if !done.folders.problems.is_empty() => Exit::Failed,
         Ok(Updated::Current(_) | Updated::Done(_)) => Exit::Clean,
         Ok(Updated::Available { .. } | Updated::Rejected(_)) => Exit::Findings,
         Err(_) => Exit::Failed,
@@ -128,8 +127,7 @@ fn as_text(line: Line, color: When, out: &mut dyn Write) -> io::Result<Result<()
                 Outcome::Repaired => writeln!(out, "{name}: put back as it was")?,
                 _ => writeln!(out, "{name}: updated, {step}")?,
             }
-            words::notes(&done, out)?;
-            return Ok(import::problems(&done.folders.problems));
+            words::notes(&done, false, out)?;
         }
         Ok(Updated::Rejected(package)) => {
             let report = Report {

@@ -10,6 +10,7 @@ use apkit::store::{State, Verified};
 use super::super::exit::Exit;
 use super::super::failure::{Failure, show};
 use super::super::output;
+use super::args::Place;
 use super::{Session, Verify, json, words};
 
 pub(crate) fn run(arguments: &Verify) -> Result<Exit, Failure> {
@@ -27,7 +28,9 @@ pub(crate) fn run(arguments: &Verify) -> Result<Exit, Failure> {
         if arguments.shape.is_json() {
             return json::write("packages", verified.iter().map(as_json).collect(), out);
         }
-        verified.iter().try_for_each(|found| as_text(found, out))
+        verified
+            .iter()
+            .try_for_each(|found| as_text(found, &arguments.place, out))
     })?;
     Ok(exit)
 }
@@ -41,7 +44,7 @@ fn word(state: &State) -> &'static str {
     }
 }
 
-fn as_text(found: &Verified, out: &mut dyn Write) -> io::Result<()> {
+fn as_text(found: &Verified, place: &Place, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "{}: {}",
@@ -61,11 +64,14 @@ fn as_text(found: &Verified, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  {} {}", show(&problem.path), problem.problem)?;
     }
     if !found.is_good() {
-        writeln!(
-            out,
-            "  apkit update {} puts it back as it was or newer",
-            visible(&found.name)
-        )?;
+        let update = words::command(place, &["update", &found.name]);
+        let in_the_way = found.folders.iter().any(|folder| folder.is_in_the_way);
+        let first = if in_the_way {
+            "after the changed folders were moved away, "
+        } else {
+            ""
+        };
+        writeln!(out, "  {first}{update} puts it back as it was or newer")?;
     }
     Ok(())
 }

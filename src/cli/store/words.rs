@@ -1,5 +1,6 @@
 //! What is said about packages of a store, in words.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use apkit::archive::Change;
@@ -10,11 +11,39 @@ use apkit::source::Resolved;
 use apkit::store::{Done, Entry, Folders, shown_version};
 
 use super::super::failure::show;
+use super::args::Place;
 
 /// Digits of a commit or digest that are shown.
 const SHORT: usize = 12;
 /// The most entries of a list that are shown.
 const MOST: usize = 20;
+
+/// A command for the same store, as a shell takes it.
+pub(super) fn command(place: &Place, words: &[&str]) -> String {
+    let mut text = "apkit".to_owned();
+    for word in words {
+        text.push(' ');
+        text.push_str(&quoted(word));
+    }
+    match &place.root {
+        Some(root) => {
+            text.push_str(" --root ");
+            text.push_str(&quoted(&show(root)));
+        }
+        None if place.project => text.push_str(" --project"),
+        None => {}
+    }
+    text
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return Cow::Borrowed(word);
+    }
+    Cow::Owned(format!("'{}'", visible(word).replace('\'', "'\\''")))
+}
 
 /// Name and version.
 pub(super) fn title(name: &str, entry: &Entry) -> String {
@@ -67,12 +96,12 @@ pub(super) fn components(package: &Package) -> String {
 }
 
 /// What a user should know of a package that is in place.
-pub(super) fn notes(done: &Done, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn notes(done: &Done, dry_run: bool, out: &mut dyn Write) -> io::Result<()> {
     findings(&done.package, out)?;
     let left_out = done.left_out.iter().map(ToString::to_string);
     listed("left out", left_out.collect(), out)?;
     discarded(&done.discarded, out)?;
-    folders(&done.folders, out)
+    folders(&done.folders, dry_run, out)
 }
 
 /// What of a package does not load, and how much else was found.
@@ -108,9 +137,10 @@ pub(super) fn discarded(changes: &[Change], out: &mut dyn Write) -> io::Result<(
 }
 
 /// What became of plain skill folders.
-pub(super) fn folders(folders: &Folders, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn folders(folders: &Folders, dry_run: bool, out: &mut dyn Write) -> io::Result<()> {
+    let would = if dry_run { "would be " } else { "" };
     for copied in &folders.copied {
-        writeln!(out, "  skill copied to {}", show(&copied.path))?;
+        writeln!(out, "  skill {would}copied to {}", show(&copied.path))?;
         listed(
             "scripts left out, --allow-scripts copies them",
             copied.scripts_left_out.clone(),
@@ -119,7 +149,14 @@ pub(super) fn folders(folders: &Folders, out: &mut dyn Write) -> io::Result<()> 
         listed("links left out", copied.links_left_out.clone(), out)?;
     }
     for removed in &folders.removed {
-        writeln!(out, "  removed {}", show(removed))?;
+        writeln!(out, "  {would}removed {}", show(removed))?;
+    }
+    for kept in &folders.kept {
+        writeln!(
+            out,
+            "  {} was changed and is kept; it is yours now",
+            show(kept)
+        )?;
     }
     for outside in &folders.outside {
         writeln!(

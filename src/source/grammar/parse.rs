@@ -5,19 +5,18 @@ use std::path::{Component, PathBuf};
 use url::Url;
 
 use super::text::{
-    after_scheme, browsed, is_archive_name, is_scp, is_spelt_as_path, path_colon, path_part,
-    percent_decoded, reference_problem, scheme, without_password,
+    after_scheme, browsed, is_archive_name, is_repository, is_scp, is_spelt_as_path, path_colon,
+    path_part, percent_decoded, scheme, slashed, without_password,
 };
 use super::{ArchiveFile, NoSource, SPELLINGS, Source};
 use crate::archive::EntryPath;
 use crate::source::Environment;
 use crate::source::builtin::Builtin;
-use crate::source::git::{Address, GitSource};
 use crate::source::npm::{NpmSource, PackageName};
 use crate::source::remote::RemoteArchive;
 
 /// No spelling would do.
-const NOTHING: &[&str] = &[];
+pub(super) const NOTHING: &[&str] = &[];
 
 pub(super) struct Parser<'t> {
     pub(super) text: &'t str,
@@ -43,6 +42,9 @@ impl Parser<'_> {
         }
         if let Some(path) = after_scheme(text, "dir") {
             return self.directory(path);
+        }
+        if is_repository(text) {
+            return self.git(text);
         }
         if let Some(path) = after_scheme(text, "file") {
             return self.file(path);
@@ -104,14 +106,6 @@ impl Parser<'_> {
                     &spellings,
                 ))
             }
-            "ssh" => Err(self.error(
-                "a repository is written with its protocol",
-                &[format!("git+{text}")],
-            )),
-            "git" => Err(self.error(
-                "nothing protects what the protocol git:// carries",
-                &[format!("git+https{}", &text["git".len()..])],
-            )),
             _ => Err(self.error(
                 &format!("there are no sources of the kind `{scheme}://`"),
                 SPELLINGS,
@@ -170,10 +164,25 @@ impl Parser<'_> {
         if is_archive_name(path_part(path)) {
             self.archive_file(path)
         } else {
-            let dir = format!("dir:{}", path_part(path));
+            // A directory in it is written behind a `:`, which begins none in a path.
+            let colon = path_colon(&format!("file://{path}")).map(|at| at - "file://".len());
+            let (whole, below) = match colon.and_then(|at| path.split_at_checked(at)) {
+                Some((whole, below)) => (whole, below),
+                None => (
+                    path_part(path),
+                    path.get(path_part(path).len()..).unwrap_or_default(),
+                ),
+            };
+            let directory = below.trim_start_matches("?path=").trim_start_matches(':');
+            let dir = format!("{}/{directory}", path_part(whole).trim_end_matches('/'));
+            let dir = format!("dir:{}", dir.trim_end_matches('/'));
+            let repository = match self.absolute(whole) {
+                Ok(whole) => vec![dir, format!("git+file://{}{below}", slashed(&whole))],
+                Err(_) => vec![dir],
+            };
             Err(self.error(
                 "it names neither a .tgz, .tar.gz nor .zip archive",
-                &[dir, format!("git+file://{path}")],
+                &repository,
             ))
         }
     }
@@ -201,7 +210,7 @@ impl Parser<'_> {
     }
 
     /// The path from the root of the file system, with `.` and `..` resolved.
-    fn absolute(&self, path: &str) -> Result<PathBuf, NoSource> {
+    pub(super) fn absolute(&self, path: &str) -> Result<PathBuf, NoSource> {
         if path.is_empty() {
             return Err(self.error("it names no path", &["dir:PATH".to_owned()]));
         }
@@ -229,7 +238,7 @@ impl Parser<'_> {
         }
     }
 
-    fn sub_path(&self, text: &str) -> Result<Option<EntryPath>, NoSource> {
+    pub(super) fn sub_path(&self, text: &str) -> Result<Option<EntryPath>, NoSource> {
         let decoded = percent_decoded(text);
         if matches!(&*decoded, b"" | b"." | b"./") {
             return Ok(None);
@@ -275,102 +284,16 @@ impl Parser<'_> {
         }))
     }
 
-    fn github(&self, rest: &str) -> Result<Source, NoSource> {
-        let end = rest.find(['#', '?', ':']).unwrap_or(rest.len());
-        let (repository, rest) = rest.split_at(end);
-        let parts: Vec<&str> = repository.trim_end_matches('/').split('/').collect();
-        let is_name = |part: &str| {
-            !part.is_empty()
-                && !matches!(part, "." | "..")
-                && part
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
-        };
-        match parts.as_slice() {
-            [owner, name] if is_name(owner) && is_name(name) => {
-                self.git(&format!("https://github.com/{owner}/{name}{rest}"))
-            }
-            [owner, name, below @ ..] if is_name(owner) && is_name(name) => Err(self.error(
-                "more than OWNER/REPO stands before the directory",
-                &[format!("github:{owner}/{name}:{}", below.join("/"))],
-            )),
-            _ => Err(self.error(
-                "it names no repository of github.com",
-                &["github:OWNER/REPO[#REF][:SUBDIR]"],
-            )),
-        }
-    }
-
-    /// A repository: its address, then `#REF`, and `?path=` or `:SUBDIR` behind
-    /// the address or behind the reference.
-    fn git(&self, text: &str) -> Result<Source, NoSource> {
-        let (place, fragment) = match text.split_once('#') {
-            Some((place, fragment)) => (place, Some(fragment)),
-            None => (text, None),
-        };
-        let (address, mut sub_path) = self.below(place, path_colon(place))?;
-        let mut reference = None;
-        if let Some(fragment) = fragment {
-            let (name, below) = self.below(fragment, fragment.find(':'))?;
-            reference = (!name.is_empty()).then(|| name.to_owned());
-            match (&sub_path, below) {
-                (Some(_), Some(_)) => {
-                    return Err(self.error("the directory in it is given twice", NOTHING));
-                }
-                (None, below) => sub_path = below,
-                (Some(_), None) => {}
-            }
-        }
-        if let Some(reference) = &reference
-            && let Some(problem) = reference_problem(reference)
-        {
-            let understood =
-                format!("`{reference}` is no name of a branch, tag or commit: {problem}");
-            return Err(self.error(&understood, NOTHING));
-        }
-        let address = Address::parse(address).map_err(|problem| {
-            let understood = format!("as the address of a repository, {problem}");
-            self.error(&understood, NOTHING)
-        })?;
-        Ok(Source::Git(GitSource {
-            address,
-            reference,
-            sub_path,
-        }))
-    }
-
-    /// Splits `?path=SUBDIR`, or `:SUBDIR` at `colon`, from the end of `text`.
-    fn below<'a>(
-        &self,
-        text: &'a str,
-        colon: Option<usize>,
-    ) -> Result<(&'a str, Option<EntryPath>), NoSource> {
-        let (head, sub_path) = match text.split_once('?') {
-            Some((head, query)) => match query.strip_prefix("path=") {
-                Some(path) => (head, Some(path)),
-                None => {
-                    return Err(self.error(
-                        "`?` is not followed by `path=`",
-                        &["?path=SUBDIR behind the address"],
-                    ));
-                }
-            },
-            None => (text, None),
-        };
-        match (colon.filter(|&colon| colon < head.len()), sub_path) {
-            (Some(_), Some(_)) => Err(self.error("the directory in it is given twice", NOTHING)),
-            (Some(colon), None) => Ok((&head[..colon], self.sub_path(&head[colon + 1..])?)),
-            (None, Some(path)) => Ok((head, self.sub_path(path)?)),
-            (None, None) => Ok((head, None)),
-        }
-    }
-
     /// A text that could be several things.
     fn bare(&self) -> NoSource {
         let text = self.text;
         if text.starts_with('@') {
             let npm = format!("npm:{text}");
             return self.error("it looks like an npm package with a scope", &[npm]);
+        }
+        if self.environment.directory.join(text).is_dir() {
+            let understood = "a directory is written as a path, and this one is there";
+            return self.error(understood, &[format!("./{text}")]);
         }
         let slashes = text.matches(['/', '\\']).count();
         let here = format!("./{text} for the directory");
@@ -385,7 +308,7 @@ impl Parser<'_> {
         self.error("it could be a directory or an npm package", &[here, npm])
     }
 
-    fn error(&self, understood: &str, spellings: &[impl AsRef<str>]) -> NoSource {
+    pub(super) fn error(&self, understood: &str, spellings: &[impl AsRef<str>]) -> NoSource {
         NoSource {
             text: without_password(self.text),
             understood: without_password(understood),

@@ -52,6 +52,35 @@ pub(super) fn after_scheme<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     found.eq_ignore_ascii_case(name).then_some(rest)
 }
 
+/// Whether a scheme is a protocol of repositories.
+pub(super) fn is_protocol(scheme: &str) -> bool {
+    let protocols = ["https", "http", "ssh", "git", "file"];
+    protocols
+        .iter()
+        .any(|known| scheme.eq_ignore_ascii_case(known))
+}
+
+/// Whether a URL can only be that of a repository, without `git+` before it: by
+/// its protocol, or as its path ends in `.git`.
+pub(super) fn is_repository(text: &str) -> bool {
+    let Some(scheme) = scheme(text).filter(|scheme| is_protocol(scheme)) else {
+        return false;
+    };
+    if !text[scheme.len()..].starts_with("://") {
+        return false;
+    }
+    if ["git", "ssh"]
+        .iter()
+        .any(|only| scheme.eq_ignore_ascii_case(only))
+    {
+        return true;
+    }
+    let address = text.split(['#', '?']).next().unwrap_or_default();
+    let end = path_colon(address).unwrap_or(address.len());
+    let address = address.get(..end).unwrap_or_default();
+    address.trim_end_matches('/').ends_with(".git")
+}
+
 /// Whether a text is written as `scp` writes places: `user@host:path`.
 pub(super) fn is_scp(text: &str) -> bool {
     let Some((user, rest)) = text.split_once('@') else {

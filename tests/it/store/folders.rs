@@ -55,32 +55,189 @@ fn an_update_and_a_removal_follow() {
 }
 
 #[test]
-fn what_is_somebody_elses_is_not_replaced() {
+fn what_is_in_the_way_of_a_copy_stops_the_whole_import() {
     let world = World::new();
     world.package("p", "tide-table", "One.");
     world.write("folders/tides/SKILL.md", "mine");
-    let run = world.expect(2, &["import", "./p", "--skills-to", "folders"]);
-    assert!(
-        run.stderr.contains("apkit has not put it there"),
-        "{}",
-        run.stderr
-    );
-    assert_eq!(world.place.read("folders/tides/SKILL.md"), "mine");
-    world.expect(0, &["verify", "tide-table"]);
+    for more in [&["--dry-run"][..], &[]] {
+        let run = world.expect(
+            2,
+            &[&["import", "./p", "--skills-to", "folders"], more].concat(),
+        );
+        assert!(
+            run.stderr.contains(
+                "folders/tides is there already, and apkit has not put it there; nothing was changed"
+            ) && run.stderr.contains("hint: move it away, or name another directory"),
+            "{}",
+            run.stderr
+        );
+        assert_eq!(world.place.read("folders/tides/SKILL.md"), "mine");
+        assert_eq!(names(&world.path("folders")), ["tides"]);
+        assert!(!world.root().join("apkit.lock").exists());
+        assert!(names(&world.root().join("plugins")).is_empty());
+    }
+    // Nothing of it stays behind for later commands.
+    world.expect(0, &["import", "./p"]);
+    world.expect(0, &["import", "./p"]);
+    assert!(world.locked("tide-table")["folders"].is_null());
+    // A directory that is asked for later stops as well, and what is there stays.
+    world.write("p/skills/tides/SKILL.md", skill("Two."));
+    let lock = world.lock();
+    world.expect(2, &["import", "./p", "--skills-to", "folders"]);
+    assert_eq!(world.lock(), lock);
     fs::remove_dir_all(world.path("folders/tides")).expect("removed");
+    let run = world.expect(0, &["import", "./p", "--skills-to", "folders", "--dry-run"]);
+    assert!(
+        run.stdout.contains("skill would be copied to"),
+        "{}",
+        run.stdout
+    );
+    assert!(names(&world.path("folders")).is_empty());
     world.expect(0, &["import", "./p", "--skills-to", "folders"]);
+    assert_eq!(world.place.read("folders/tides/SKILL.md"), skill("Two."));
+    world.assert_tidy();
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_stops_the_whole_import() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    world.write("file", "a file");
+    world.expect(
+        2,
+        &[
+            "import",
+            "./p",
+            "--skills-to",
+            "new/sub",
+            "--skills-to",
+            "file/x",
+        ],
+    );
+    assert!(!world.path("new").exists());
+    assert!(!world.root().join("apkit.lock").exists());
+    assert!(names(&world.root().join("plugins")).is_empty());
+    world.assert_tidy();
+}
+
+#[test]
+fn what_the_user_changed_is_theirs_and_what_verify_says_helps() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    world.expect(0, &["import", "./p", "--skills-to", "folders"]);
+    // One that is gone is put back by what verify names.
+    fs::remove_dir_all(world.path("folders/tides")).expect("removed");
+    let run = world.expect(1, &["verify"]);
+    assert!(
+        run.stdout
+            .contains("folders/tides is missing\n  apkit update tide-table puts it back"),
+        "{}",
+        run.stdout
+    );
+    let run = world.expect(0, &["update", "tide-table"]);
+    assert_eq!(
+        run.stdout.lines().next(),
+        Some("tide-table: put back as it was")
+    );
+    world.expect(0, &["verify"]);
     // Changed by the user, it is theirs.
     world.write("folders/tides/SKILL.md", "mine");
     let found = world.json(1, &["verify", "--json"]);
     assert_eq!(found["packages"][0]["folders"][0]["problem"], "was changed");
+    let run = world.expect(1, &["verify"]);
+    assert!(
+        run.stdout
+            .contains("after the changed folders were moved away, apkit update tide-table puts"),
+        "{}",
+        run.stdout
+    );
     world.write("p/skills/tides/SKILL.md", skill("Two."));
+    let lock = world.lock();
     let run = world.expect(2, &["update"]);
-    assert!(run.stderr.contains("was changed"), "{}", run.stderr);
+    let stop = format!(
+        "apkit remove tide-table --skills-to {}",
+        world.path("folders").display()
+    );
+    assert!(
+        run.stderr.contains("was changed since apkit put it there") && run.stderr.contains(&stop),
+        "{}",
+        run.stderr
+    );
     assert_eq!(world.place.read("folders/tides/SKILL.md"), "mine");
-    let run = world.expect(2, &["remove", "tide-table"]);
-    assert!(run.stderr.contains("it is yours now"), "{}", run.stderr);
+    assert_eq!(world.lock(), lock);
+    fs::rename(world.path("folders/tides"), world.path("mine")).expect("moved away");
+    world.expect(0, &["update", "tide-table"]);
+    assert_eq!(world.place.read("folders/tides/SKILL.md"), skill("Two."));
+    world.expect(0, &["verify"]);
+    // A removal leaves it, and is done for all that.
+    world.write("folders/tides/SKILL.md", "mine");
+    let run = world.expect(0, &["remove", "tide-table"]);
+    assert!(run.stdout.contains("it is yours now"), "{}", run.stdout);
+    assert_eq!(run.stderr, "");
     assert_eq!(world.place.read("folders/tides/SKILL.md"), "mine");
     assert_eq!(names(&world.path("folders")), ["tides"]);
+}
+
+#[test]
+fn copying_can_be_stopped_and_the_package_stays() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    world.expect(
+        0,
+        &["import", "./p", "--skills-to", "one", "--skills-to", "two"],
+    );
+    world.write("two/tides/SKILL.md", "mine");
+    let run = world.expect(2, &["remove", "tide-table", "--skills-to", "three"]);
+    assert!(run.stderr.contains("are not copied to"), "{}", run.stderr);
+    let run = world.expect(0, &["remove", "tide-table", "--skills-to", "two"]);
+    assert!(run.stdout.contains("it is yours now"), "{}", run.stdout);
+    assert_eq!(world.place.read("two/tides/SKILL.md"), "mine");
+    assert_eq!(names(&world.path("one")), ["tides"]);
+    world.expect(0, &["verify"]);
+    world.expect(0, &["remove", "./p", "--skills-to", "one"]);
+    assert!(names(&world.path("one")).is_empty());
+    assert!(world.locked("tide-table")["folders"].is_null());
+    world.expect(0, &["import", "./p"]);
+    assert!(names(&world.path("one")).is_empty());
+    world.expect(0, &["verify"]);
+}
+
+#[test]
+fn what_was_allowed_once_stays_allowed_when_the_lock_file_is_followed() {
+    let world = World::new();
+    world.package("project/p", "tide-table", "One.");
+    let project = |arguments: &[&str]| {
+        let mut command = world.apkit();
+        command.current_dir(world.path("project")).args(arguments);
+        let run = finish(command.arg("--project"));
+        assert_eq!(run.status, Some(0), "{run:#?}");
+        run
+    };
+    let copies = ["--skills-to", "inside", "--skills-to", "../outside"];
+    project(&[&["import", "./p", "--allow-scripts"][..], &copies].concat());
+    let scripts = |is_there: bool| {
+        for above in ["project/inside", "outside"] {
+            let script = world.path(above).join("tides/scripts/run.sh");
+            assert_eq!(script.exists(), is_there, "{}", script.display());
+        }
+    };
+    scripts(true);
+    let lock = world.place.read("project/.agents/apkit.lock");
+    for command in [&["import", "--frozen"][..], &["import", "./p"], &["update"]] {
+        project(command);
+        scripts(true);
+        project(&["verify"]);
+        assert_eq!(world.place.read("project/.agents/apkit.lock"), lock);
+    }
+    // Gone, it is put back with them.
+    fs::remove_dir_all(world.path("project/inside")).expect("removed");
+    project(&["import", "--frozen"]);
+    scripts(true);
+    // Asked for again without them, they go.
+    project(&[&["import", "./p"][..], &copies].concat());
+    scripts(false);
+    project(&["import", "--frozen"]);
+    scripts(false);
 }
 
 #[cfg(unix)]
@@ -152,6 +309,18 @@ fn a_lock_file_of_a_stranger_writes_nowhere_else_and_brings_no_scripts() {
     assert!(world.path("project/inside/tides/SKILL.md").exists());
     assert!(!world.path("project/inside/tides/scripts").exists());
     assert_eq!(world.place.read("project/.agents/apkit.lock"), lock);
+    // Nor does it by any other command that follows it.
+    world.write("project/p/skills/tides/SKILL.md", skill("Two."));
+    for command in [&["update"][..], &["import", "./p"]] {
+        let run = project(command);
+        assert_eq!(run.status, Some(0), "{run:#?}");
+        assert!(!world.path("outside").exists());
+        assert!(!world.path("project/inside/tides/scripts").exists());
+    }
+    // Unless the user says so.
+    let run = project(&["import", "--frozen", "--allow-scripts"]);
+    assert_eq!(run.status, Some(0), "{run:#?}");
+    assert!(world.path("project/inside/tides/scripts").exists());
 }
 
 #[test]
@@ -161,6 +330,15 @@ fn packages_that_bring_skills_of_one_name_do_not_take_each_others_folder() {
     world.package("b", "bb", "B.");
     world.write("b/plugin.json", manifest("bb", ""));
     world.expect(0, &["import", "./a", "--skills-to", "folders"]);
-    world.expect(2, &["import", "./b", "--skills-to", "folders"]);
-    assert_eq!(world.place.read("folders/tides/SKILL.md"), skill("A."));
+    for text in ["B.", "A."] {
+        world.write("b/skills/tides/SKILL.md", skill(text));
+        let run = world.expect(2, &["import", "./b", "--skills-to", "folders"]);
+        assert!(
+            run.stderr
+                .contains("is the copy of a skill of the package aa"),
+            "{}",
+            run.stderr
+        );
+        assert_eq!(world.place.read("folders/tides/SKILL.md"), skill("A."));
+    }
 }

@@ -278,9 +278,21 @@ fn the_result_is_told_to_programs() {
     let listed = world.json(0, &["list", "--json"]);
     assert_eq!(listed["packages"][0]["name"], "good-one");
     assert_eq!(listed["packages"][0]["missing"], false);
-    let removed = world.json(0, &["remove", "good-one", "--json"]);
-    assert_eq!(removed["name"], "good-one");
-    assert_eq!(removed["data_kept"], false);
+    world.package("q", "other", "Q.");
+    world.expect(0, &["import", "./q"]);
+    let removed = world.json(2, &["remove", "good-one", "nothing", "./q", "--json"]);
+    let outcomes = removed["results"].as_array().expect("results").iter();
+    let outcomes = outcomes.map(|line| (line["name"].clone(), line["outcome"].clone()));
+    assert_eq!(
+        outcomes.collect::<Vec<_>>(),
+        [
+            ("good-one".into(), "removed".into()),
+            ("nothing".into(), "failed".into()),
+            ("other".into(), "removed".into()),
+        ]
+    );
+    assert_eq!(removed["results"][0]["data_kept"], false);
+    assert!(names(&world.root().join("plugins")).is_empty());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::world::{World, names, skill};
+use super::world::{Repository, World, names, skill};
 
 #[test]
 fn the_lock_file_is_the_same_in_whatever_order_packages_came() {
@@ -80,8 +80,17 @@ fn a_project_is_restored_from_its_lock_file() {
     assert_eq!(run.status, Some(0), "{run:#?}");
     fs::rename(world.path("moved"), world.path("project")).expect("moved");
 
-    // Other content is refused, and what is there stays.
+    // Whatever became of the source, what is in place needs no fetch.
     world.write("project/a/skills/tides/SKILL.md", skill("Other."));
+    let run = project(&["import", "--frozen"]);
+    assert_eq!(run.status, Some(0), "{run:#?}");
+    assert!(
+        run.stdout.contains("aa 1.0.0: is in place already"),
+        "{}",
+        run.stdout
+    );
+    // Other content is refused, and what is there stays.
+    world.write("project/.agents/plugins/aa/more.txt", "more");
     let run = project(&["import", "--frozen"]);
     assert_eq!(run.status, Some(2));
     assert!(
@@ -90,7 +99,7 @@ fn a_project_is_restored_from_its_lock_file() {
         "{}",
         run.stderr
     );
-    assert_eq!(project(&["verify"]).status, Some(0));
+    assert!(world.path("project/.agents/plugins/aa/more.txt").exists());
     // And so is what the lock file does not name.
     world.package("project/b", "bb", "B.");
     let run = project(&["import", "./b", "--frozen"]);
@@ -101,6 +110,55 @@ fn a_project_is_restored_from_its_lock_file() {
         run.stderr
     );
     assert_eq!(names(&world.path("project/.agents/plugins")), ["aa"]);
+}
+
+#[test]
+fn what_is_intact_is_restored_without_its_source() {
+    let world = World::new();
+    world.package("a", "aa", "A.");
+    world.package("r/plugin", "bb", "B.");
+    let repository = Repository::of(&world.path("r"));
+    world.expect(
+        0,
+        &["import", "./a", &format!("{}:plugin", repository.source())],
+    );
+    for path in ["a", "r"] {
+        fs::remove_dir_all(world.path(path)).expect("removed");
+    }
+    for options in [&["--dry-run"][..], &[], &["--strict"]] {
+        let arguments = [&["import", "--frozen", "--json"], options].concat();
+        let found = world.json(0, &arguments);
+        for (at, name) in ["aa", "bb"].iter().enumerate() {
+            assert_eq!(found["results"][at]["name"], *name);
+            assert_eq!(found["results"][at]["outcome"], "unchanged");
+        }
+    }
+    // Only what is missing is asked for.
+    fs::remove_dir_all(world.installed("bb")).expect("removed");
+    let found = world.json(2, &["import", "--frozen", "--json"]);
+    assert_eq!(found["results"][0]["outcome"], "unchanged");
+    assert_eq!(found["results"][1]["outcome"], "failed");
+    world.assert_tidy();
+}
+
+#[test]
+fn without_a_lock_file_there_is_nothing_to_follow() {
+    let world = World::new();
+    world.package("a", "aa", "A.");
+    for arguments in [&["import", "--frozen"][..], &["import", "--frozen", "./a"]] {
+        let run = world.expect(2, &[arguments, &["--project"]].concat());
+        assert!(
+            run.stderr.contains("there is no") && run.stderr.contains(".agents/apkit.lock"),
+            "{}",
+            run.stderr
+        );
+    }
+    assert!(!world.path(".agents").exists());
+    // One that names nothing is another matter.
+    world.expect(0, &["import", "./a", "--project"]);
+    world.expect(0, &["remove", "aa", "--project"]);
+    let run = world.expect(0, &["import", "--frozen", "--project"]);
+    assert!(run.stdout.contains("names no package"), "{}", run.stdout);
 }
 
 #[test]

@@ -244,7 +244,9 @@ fn an_archive_file_is_pinned_by_its_digest() {
     world.expect(0, &["import", "--frozen"]);
     // Packed again with the same content, it is another archive.
     tgz(&package, "renamed/", &world.path("a.tgz"));
-    let run = world.expect(2, &["import", "--frozen"]);
+    let elsewhere = world.place.read("home/.agents/apkit.lock");
+    world.write("fresh/apkit.lock", elsewhere);
+    let run = world.expect(2, &["import", "--frozen", "--root", "fresh"]);
     assert!(run.stderr.contains("is pinned"), "{}", run.stderr);
     let run = world.expect(0, &["update"]);
     assert!(run.stdout.contains("same content"), "{}", run.stdout);
@@ -329,4 +331,25 @@ fn sources_are_judged_without_being_installed() {
     world.expect(0, &["validate", "builtin:everos"]);
     assert!(!world.root().exists());
     assert!(names(&world.path("tmp")).is_empty());
+}
+
+#[test]
+fn an_address_that_can_only_be_a_repository_needs_no_git_plus() {
+    let world = World::new();
+    world.package("repo/plugins/p", "tide-table", "One.");
+    Repository::of(&world.path("repo"));
+    let path = world.path("repo");
+    let bare = format!("file://{}/.git:plugins/p", path.display());
+    world.expect(0, &["import", &bare]);
+    let normal = format!("git+file://{}/.git?path=plugins/p", path.display());
+    assert_eq!(world.locked("tide-table")["source"], normal);
+    let run = world.expect(2, &["import", "git+file:repo"]);
+    let wanted = format!("write git+file://{}\n", path.display());
+    assert!(run.stderr.contains(&wanted), "{}", run.stderr);
+    let run = world.expect(2, &["import", "repo/plugins"]);
+    assert!(
+        run.stderr.ends_with("write ./repo/plugins\n"),
+        "{}",
+        run.stderr
+    );
 }

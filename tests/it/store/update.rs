@@ -117,17 +117,14 @@ fn of_a_repository_of_several_packages_one_is_imported_and_updated() {
     }
     let repository = Repository::of(&world.path("repo"));
     let source = repository.source();
-    let run = world.expect(2, &["import", &source]);
+    let run = world.expect(2, &["import", &source, "--root", "a store"]);
     for name in ["a", "b", "c"] {
-        let command = format!("apkit import {source}?path=plugins/{name}");
-        let quoted = format!("apkit import '{source}?path=plugins/{name}'");
-        assert!(
-            run.stderr.contains(&command) || run.stderr.contains(&quoted),
-            "{}",
-            run.stderr
-        );
+        let line = format!("\n  '{source}?path=plugins/{name}'\n");
+        assert!(run.stderr.contains(&line), "{}", run.stderr);
     }
-    assert!(names(&world.root().join("plugins")).is_empty());
+    let hint = format!("\nhint: apkit import '{source}?path=plugins/a' --root 'a store'\n");
+    assert!(run.stderr.contains(&hint), "{}", run.stderr);
+    assert!(names(&world.path("a store/plugins")).is_empty());
     world.expect(0, &["import", &format!("{source}:plugins/b")]);
     world.expect(0, &["import", &format!("{source}:plugins/c")]);
     let before = world.lock();

@@ -1,0 +1,305 @@
+//! What the plain skill folders of a package will be: found out, and copied beside
+//! their places, before anything of the store changes; then only names change.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use super::copy::copy;
+use super::record::{Ours, Record};
+use super::{Copied, Folders, Found, Problem, beside, now, swap, withdraw};
+use crate::package::Skill;
+use crate::store::Error;
+use crate::store::change::Writer;
+use crate::store::layout::Layout;
+use crate::store::lock_file::Folder;
+use crate::store::staging::remove_all;
+
+/// What folders are planned for.
+pub(in crate::store) struct Wanted<'a> {
+    /// The name of the package.
+    pub(in crate::store) name: &'a str,
+    /// Where its tree lies now.
+    pub(in crate::store) root: &'a Path,
+    /// Its skills.
+    pub(in crate::store) skills: &'a [Skill],
+    /// Where the lock file will say that they are copied to.
+    pub(in crate::store) folders: &'a [Folder],
+    /// Which of these the user asks for now.
+    pub(in crate::store) asked: &'a [Folder],
+    /// Whether the user allows scripts now, wherever the lock file has them.
+    pub(in crate::store) scripts: bool,
+    /// Below this directory, skills are copied to wherever the lock file says.
+    pub(in crate::store) base: &'a Path,
+    /// Copies go here, to be looked at only; else beside their places.
+    pub(in crate::store) scratch: Option<&'a Path>,
+}
+
+/// What the folders will be. Dropped, it leaves nothing behind.
+pub(in crate::store) struct Plan {
+    name: String,
+    record: Record,
+    ours: Ours,
+    items: Vec<Item>,
+    gone: Vec<PathBuf>,
+    outside: Vec<PathBuf>,
+    /// Whether there is anything to write down.
+    is_recorded: bool,
+    /// After the copies in them.
+    _made: Vec<Made>,
+}
+
+struct Item {
+    digest: String,
+    copied: Copied,
+    copy: Temporary,
+}
+
+impl Plan {
+    /// Makes one.
+    ///
+    /// # Errors
+    ///
+    /// When something that is not ours stands in a place, or a copy cannot be made.
+    pub(in crate::store) fn make(layout: &Layout, wanted: &Wanted<'_>) -> Result<Self, Error> {
+        let mut record = Record::read(layout)?;
+        let (permitted, outside) = permitted(&record, wanted);
+        let before = record.allowed.remove(wanted.name).unwrap_or_default();
+        let ours = record.packages.remove(wanted.name).unwrap_or_default();
+        let allowed: BTreeMap<PathBuf, bool> = permitted
+            .iter()
+            .map(|folder| (folder.directory.clone(), folder.scripts))
+            .collect();
+        let is_recorded = !(ours.is_empty() && allowed.is_empty() && before.is_empty());
+        if !allowed.is_empty() {
+            record.allowed.insert(wanted.name.to_owned(), allowed);
+        }
+        let mut plan = Self {
+            name: wanted.name.to_owned(),
+            is_recorded,
+            ours,
+            items: Vec::new(),
+            gone: Vec::new(),
+            outside,
+            _made: Vec::new(),
+            record,
+        };
+        let mut problems = Vec::new();
+        for folder in &permitted {
+            if wanted.scratch.is_none() && !wanted.skills.is_empty() {
+                plan._made.push(Made::directory(&folder.directory)?);
+            }
+            for skill in wanted.skills {
+                let root = wanted
+                    .root
+                    .canonicalize()
+                    .map_err(|error| Error::io("read", wanted.root, error))?;
+                let place = folder.directory.join(&skill.name);
+                let to = match wanted.scratch {
+                    Some(scratch) => scratch.join(format!("folder-{}", plan.items.len())),
+                    None => beside(&place, "new"),
+                };
+                remove_all(&to).map_err(|error| Error::io("remove", &to, error))?;
+                let to = Temporary(to);
+                let mut copied = Copied {
+                    path: place,
+                    scripts_left_out: Vec::new(),
+                    links_left_out: Vec::new(),
+                };
+                let tree = copy(&root, skill, folder.scripts, &to.0, &mut copied)?;
+                let digest = tree.digest().to_string();
+                if let Some(problem) = plan.occupied(&copied.path, &digest) {
+                    problems.push(Problem {
+                        path: copied.path.clone(),
+                        problem,
+                        is_in_the_way: true,
+                    });
+                }
+                plan.items.push(Item {
+                    digest,
+                    copied,
+                    copy: to,
+                });
+            }
+        }
+        if !problems.is_empty() {
+            let name = plan.name;
+            return Err(Error::Folders { name, problems });
+        }
+        plan.gone = plan.no_longer_wanted();
+        Ok(plan)
+    }
+
+    /// Our folders that the package has no skill for any more. What lies where we
+    /// may not write now is left alone.
+    fn no_longer_wanted(&self) -> Vec<PathBuf> {
+        let is_wanted = |place: &PathBuf| self.items.iter().any(|item| item.copied.path == *place);
+        let is_outside =
+            |place: &PathBuf| self.outside.iter().any(|above| place.starts_with(above));
+        let places = self.ours.keys();
+        places
+            .filter(|place| !is_wanted(place) && !is_outside(place))
+            .cloned()
+            .collect()
+    }
+
+    /// Why a folder may not be written, if so.
+    fn occupied(&self, place: &Path, digest: &str) -> Option<String> {
+        let mut others = self.record.packages.iter();
+        if let Some((other, _)) = others.find(|(_, folders)| folders.contains_key(place)) {
+            return Some(format!("is the copy of a skill of the package {other}"));
+        }
+        let ours = self.ours.get(place);
+        match now(place) {
+            Found::Nothing => None,
+            Found::Tree(there) if there == digest => None,
+            Found::Tree(there) if ours.is_some_and(|ours| ours.contains(&there)) => None,
+            _ if ours.is_some() => Some("was changed since apkit put it there".to_owned()),
+            _ => Some("is there already, and apkit has not put it there".to_owned()),
+        }
+    }
+
+    /// Whether a folder is not as it will be.
+    pub(in crate::store) fn changes_anything(&self) -> bool {
+        let stands = |item: &Item| matches!(now(&item.copied.path), Found::Tree(there) if there == item.digest);
+        !self.gone.is_empty() || !self.items.iter().all(stands)
+    }
+
+    /// What would be done.
+    pub(in crate::store) fn preview(mut self) -> Folders {
+        Folders {
+            copied: self.items.drain(..).map(|item| item.copied).collect(),
+            removed: std::mem::take(&mut self.gone),
+            kept: Vec::new(),
+            outside: std::mem::take(&mut self.outside),
+        }
+    }
+
+    /// Does it. The caller holds the store.
+    ///
+    /// # Errors
+    ///
+    /// When a folder was changed meanwhile, or the system refuses.
+    pub(in crate::store) fn apply(
+        mut self,
+        layout: &Layout,
+        _writer: &Writer<'_>,
+    ) -> Result<Folders, Error> {
+        if !self.is_recorded {
+            return Ok(self.preview());
+        }
+        for item in &self.items {
+            let known = self.ours.entry(item.copied.path.clone()).or_default();
+            if !known.contains(&item.digest) {
+                known.push(item.digest.clone());
+            }
+        }
+        // Written before the folders, so that they are known as ours even if this
+        // process ends in between.
+        self.write(layout)?;
+        for item in &self.items {
+            let place = &item.copied.path;
+            if let Some(problem) = self.occupied(place, &item.digest) {
+                let error = io::Error::other(format!("it {problem}"));
+                return Err(Error::io("replace", place, error));
+            }
+            if !matches!(now(place), Found::Tree(there) if there == item.digest) {
+                swap(&item.copy.0, place)?;
+            }
+            self.ours.insert(place.clone(), vec![item.digest.clone()]);
+        }
+        let mut result = Folders::default();
+        for place in std::mem::take(&mut self.gone) {
+            withdraw(&place, &mut self.ours, &mut result)?;
+        }
+        self.write(layout)?;
+        result.outside = std::mem::take(&mut self.outside);
+        result.copied = self.items.drain(..).map(|item| item.copied).collect();
+        Ok(result)
+    }
+
+    fn write(&mut self, layout: &Layout) -> Result<(), Error> {
+        if self.ours.is_empty() {
+            self.record.packages.remove(&self.name);
+        } else {
+            let ours = self.ours.clone();
+            self.record.packages.insert(self.name.clone(), ours);
+        }
+        let written = self.record.write(layout);
+        // In the record, they would be another package's.
+        self.record.packages.remove(&self.name);
+        written
+    }
+}
+
+/// The directories that skills are copied to, and those that are left alone. A lock
+/// file may be a stranger's: unless the user asks for it now or has asked for it
+/// here before, it writes nowhere but below the base, and brings no scripts.
+fn permitted(record: &Record, wanted: &Wanted<'_>) -> (Vec<Folder>, Vec<PathBuf>) {
+    let allowed = record.allowed.get(wanted.name);
+    let mut permitted = Vec::new();
+    let mut outside = Vec::new();
+    for folder in wanted.folders {
+        let is_asked = wanted.asked.contains(folder);
+        let before = allowed.and_then(|allowed| allowed.get(&folder.directory));
+        if is_asked || before.is_some() || is_inside(&folder.directory, wanted.base) {
+            let may = is_asked || wanted.scripts || before == Some(&true);
+            permitted.push(Folder {
+                scripts: folder.scripts && may,
+                ..folder.clone()
+            });
+        } else {
+            outside.push(folder.directory.clone());
+        }
+    }
+    (permitted, outside)
+}
+
+/// Whether a directory lies below `base`, links considered.
+fn is_inside(directory: &Path, base: &Path) -> bool {
+    let Ok(base) = base.canonicalize() else {
+        return false;
+    };
+    let is_plain = |part| {
+        matches!(
+            part,
+            Component::Normal(_) | Component::RootDir | Component::Prefix(_)
+        )
+    };
+    directory.components().all(is_plain)
+        && directory
+            .ancestors()
+            .find_map(|above| above.canonicalize().ok())
+            .is_some_and(|above| above.starts_with(&base))
+}
+
+/// A directory that goes away with the value.
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = remove_all(&self.0);
+    }
+}
+
+/// Directories that were made, the innermost first. Those that hold nothing go away
+/// with the value.
+struct Made(Vec<PathBuf>);
+
+impl Made {
+    fn directory(path: &Path) -> Result<Self, Error> {
+        let missing = path.ancestors().take_while(|above| !above.exists());
+        let made = Self(missing.map(Path::to_owned).collect());
+        fs::create_dir_all(path).map_err(|error| Error::io("make", path, error))?;
+        Ok(made)
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        for directory in &self.0 {
+            let _ = fs::remove_dir(directory);
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! From a source to a package that was fetched and judged, before anything of the
+//! store changes.
+
+use std::path::{Path, PathBuf};
+
+use super::install::Options;
+use super::lock_file::{Entry, LockFile, Mode, name_problem};
+use super::policy::{Content, Facts};
+use super::restore::Frozen;
+use super::{Error, Store};
+use crate::archive::{EntryPath, LeftOut, Limits, Tree};
+use crate::diagnostic::Threshold;
+use crate::package::{self, Package, Verdict, discover};
+use crate::source::{self, Request, Resolved, Source};
+use crate::spec::codes::manifest;
+
+/// The most packages of a source that a message names.
+const MOST_NAMED: usize = 100;
+
+/// A package that was fetched and judged.
+pub(super) struct Prepared {
+    pub(super) name: String,
+    pub(super) entry: Entry,
+    pub(super) package: Package,
+    pub(super) left_out: Vec<LeftOut>,
+    pub(super) tree: Tree,
+    /// Where it was brought to; nothing if it is in its place already.
+    pub(super) brought_to: Option<PathBuf>,
+}
+
+impl Prepared {
+    /// Directories that skills were copied to stay, and one that is asked for again
+    /// is as it is asked for now.
+    pub(super) fn keep_folders(&mut self, installed: &LockFile) {
+        let folders = &mut self.entry.folders;
+        if let Some(before) = installed.packages.get(&self.name) {
+            for folder in &before.folders {
+                if !folders.iter().any(|now| now.directory == folder.directory) {
+                    folders.push(folder.clone());
+                }
+            }
+        }
+        folders.sort();
+        folders.dedup_by(|one, other| one.directory == other.directory);
+    }
+}
+
+/// A tree on disk that is to be judged.
+pub(super) struct Material {
+    directory: PathBuf,
+    is_in_place: bool,
+    tree: Tree,
+    left_out: Vec<LeftOut>,
+    resolved: Resolved,
+}
+
+/// What came of fetching and judging.
+pub(super) enum Judged {
+    Good(Box<Prepared>),
+    Bad(Box<Package>),
+}
+
+impl Store {
+    /// Holds hosts that only the configuration of a source names against the rules.
+    pub(super) fn permit(&self, source: &Source) -> impl Fn(&str) -> Result<(), String> + Sync {
+        move |host| {
+            let facts = Facts::at(source, host);
+            self.policy
+                .check(&facts)
+                .map_err(|denied| denied.to_string())
+        }
+    }
+
+    /// Fetches into `directory` and judges what came.
+    pub(super) fn prepare(
+        &self,
+        source: &Source,
+        request: &Request<'_>,
+        options: &Options,
+        directory: &Path,
+    ) -> Result<Judged, Error> {
+        let material = self.fetch(source, request, directory)?;
+        self.judge(source, material, options, None)
+    }
+
+    /// Brings what `source` has into `directory`.
+    pub(super) fn fetch(
+        &self,
+        source: &Source,
+        request: &Request<'_>,
+        directory: &Path,
+    ) -> Result<Material, Error> {
+        let permit = self.permit(source);
+        let asking = Request {
+            permit: Some(&permit),
+            ..*request
+        };
+        let fetched = source::fetch(source, &asking, directory)?;
+        if request.stop.is_requested() {
+            return Err(Error::Interrupted);
+        }
+        let staged = fetched.staged;
+        Ok(Material {
+            directory: staged.directory,
+            is_in_place: false,
+            tree: staged.tree,
+            left_out: staged.left_out,
+            resolved: fetched.resolved,
+        })
+    }
+
+    /// The installed tree of package `name`, if it is what the lock file says: then
+    /// there is nothing to fetch.
+    pub(super) fn in_place(&self, name: &str, entry: &Entry) -> Option<Material> {
+        let directory = self.layout.package(name);
+        // A link in its place leads to somebody else's.
+        if !directory.symlink_metadata().ok()?.is_dir() {
+            return None;
+        }
+        let tree = Tree::of_directory(&directory, &Limits::default()).ok()?;
+        (tree.digest() == entry.digest).then(|| Material {
+            directory,
+            is_in_place: true,
+            tree,
+            left_out: Vec::new(),
+            resolved: entry.resolved.clone(),
+        })
+    }
+
+    /// Judges a tree as the package that `source` names.
+    pub(super) fn judge(
+        &self,
+        source: &Source,
+        material: Material,
+        options: &Options,
+        frozen: Option<&Frozen<'_>>,
+    ) -> Result<Judged, Error> {
+        let judge = package::Options {
+            drafts: options.drafts,
+            keep_sources: true,
+        };
+        let package = package::load(&material.directory, &source.to_string(), &judge)
+            .map_err(|error| Error::io("read", &material.directory, error))?;
+        let threshold = if options.strict {
+            Threshold::Warning
+        } else {
+            Threshold::Rejected
+        };
+        let is_bad = package.verdict == Verdict::Rejected
+            || (package.diagnostics.iter()).any(|found| threshold.is_reached_by(found.code));
+        if is_bad {
+            if is_elsewhere(&package) {
+                let found = packages_below(source, &material.directory, &judge);
+                if !found.is_empty() {
+                    let place = match source.sub_path() {
+                        Some(path) => format!("{path} of it"),
+                        None => "its root".to_owned(),
+                    };
+                    return Err(Error::NoPackage { place, found });
+                }
+            }
+            return Ok(Judged::Bad(Box::new(package)));
+        }
+        // A package that loads has both.
+        let (Some(name), Some(spec_version)) = (package.name.clone(), package.spec_version) else {
+            return Ok(Judged::Bad(Box::new(package)));
+        };
+        if let Some(problem) = name_problem(&name) {
+            return Err(Error::Name { name, problem });
+        }
+        let digest = material.tree.digest();
+        let facts = Content {
+            plugin: &name,
+            version: package.version.as_deref(),
+            resolved: &material.resolved,
+            digest: &digest.to_string(),
+        };
+        self.policy.check(&Facts::after(source, facts))?;
+        if let Some(frozen) = frozen {
+            frozen.check(&name, &digest.to_string())?;
+        }
+        let entry = match frozen {
+            Some(frozen) => frozen.entry.clone(),
+            None => Entry {
+                source: source.clone(),
+                resolved: material.resolved,
+                digest,
+                version: package.version.clone(),
+                spec_version: spec_version.to_owned(),
+                mode: Mode::Copy,
+                folders: options.folders.clone(),
+            },
+        };
+        Ok(Judged::Good(Box::new(Prepared {
+            name,
+            entry,
+            package,
+            left_out: material.left_out,
+            tree: material.tree,
+            brought_to: (!material.is_in_place).then_some(material.directory),
+        })))
+    }
+}
+
+/// Whether the package may be somewhere else in the source: there is no manifest
+/// here, or another client's.
+fn is_elsewhere(package: &Package) -> bool {
+    package.verdict == Verdict::Rejected
+        && package
+            .diagnostics
+            .iter()
+            .any(|found| [&manifest::MISSING, &manifest::FOREIGN_FORMAT].contains(&found.code))
+}
+
+/// The packages below the root that load, as sources.
+fn packages_below(source: &Source, root: &Path, options: &package::Options) -> Vec<Source> {
+    let Ok(found) = discover::discover(root, &[]) else {
+        return Vec::new();
+    };
+    let loads = |directory: &PathBuf| {
+        package::load(directory, "", options).is_ok_and(|found| found.verdict == Verdict::Loaded)
+    };
+    let below = found
+        .packages
+        .iter()
+        .filter(|directory| directory.as_path() != root && loads(directory));
+    below
+        .filter_map(|directory| {
+            let below = directory.strip_prefix(root).ok()?;
+            let below = below.to_str()?.replace('\\', "/");
+            Some(source.at(&EntryPath::parse(below.as_bytes()).ok()?))
+        })
+        .take(MOST_NAMED)
+        .collect()
+}

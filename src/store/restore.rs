@@ -1,0 +1,112 @@
+//! Following a lock file: what it says, and nothing else.
+
+use super::install::{Imported, Options};
+use super::lock_file::{Entry, LockFile};
+use super::{Error, Store};
+use crate::source::{Request, Source, Stop};
+
+/// What came of one package that a lock file names.
+#[derive(Debug)]
+pub struct Restored {
+    /// Its name.
+    pub name: String,
+    /// What came of it.
+    pub result: Result<Imported, Error>,
+}
+
+impl Store {
+    /// Puts everything in place that the lock file names, and nothing else: each
+    /// package with exactly the content recorded. What has it already is not fetched.
+    /// One result for each, by name.
+    ///
+    /// # Errors
+    ///
+    /// When there is no lock file, or it cannot be read.
+    pub fn restore(
+        &self,
+        request: &Request<'_>,
+        options: &Options,
+    ) -> Result<Vec<Restored>, Error> {
+        let installed = self.recorded(request.stop)?;
+        let restored = installed.packages.iter().map(|(name, entry)| {
+            let result = self.restore_one(name, entry, request, options);
+            Restored {
+                name: name.clone(),
+                result,
+            }
+        });
+        Ok(restored.collect())
+    }
+
+    /// Imports `source` only if the lock file names it, with the content recorded.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Store::import`], and when the lock file does not name it.
+    pub fn import_frozen(
+        &self,
+        source: &Source,
+        request: &Request<'_>,
+        options: &Options,
+    ) -> Result<Imported, Error> {
+        let installed = self.recorded(request.stop)?;
+        let found = installed
+            .packages
+            .iter()
+            .find(|(_, entry)| entry.source.key() == source.key());
+        match found {
+            Some((name, entry)) => self.restore_one(name, entry, request, options),
+            None => Err(Error::Frozen(format!(
+                "{} does not name it, and --frozen allows nothing else",
+                self.layout.lock_file().display()
+            ))),
+        }
+    }
+
+    /// What the lock file says, which has to be there.
+    fn recorded(&self, stop: &Stop) -> Result<LockFile, Error> {
+        let installed = self.installed(stop)?;
+        let path = self.layout.lock_file();
+        if path.symlink_metadata().is_ok() {
+            return Ok(installed);
+        }
+        Err(Error::Frozen(format!(
+            "there is no {}, which would say what to install",
+            path.display()
+        )))
+    }
+
+    fn restore_one(
+        &self,
+        name: &str,
+        entry: &Entry,
+        request: &Request<'_>,
+        options: &Options,
+    ) -> Result<Imported, Error> {
+        let pinned = Request {
+            pinned: Some(&entry.resolved),
+            ..*request
+        };
+        let frozen = Frozen { name, entry };
+        self.bring(&entry.source, &pinned, options, Some(&frozen))
+    }
+}
+
+/// The content that a lock file demands.
+pub(super) struct Frozen<'a> {
+    pub(super) name: &'a str,
+    pub(super) entry: &'a Entry,
+}
+
+impl Frozen<'_> {
+    pub(super) fn check(&self, name: &str, digest: &str) -> Result<(), Error> {
+        let wanted = self.entry.digest.to_string();
+        if name == self.name && digest == wanted {
+            return Ok(());
+        }
+        Err(Error::Frozen(format!(
+            "the lock file names {} with the content {wanted}, and what is there is {name} with {digest}",
+            self.name
+        )))
+    }
+}
