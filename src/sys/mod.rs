@@ -1,12 +1,14 @@
 //! What differs between operating systems and is not in the standard library;
 //! and files that are whole or not there.
 
+mod read;
 mod replace;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
 mod windows;
 
+pub use read::{read_regular, read_unlinked};
 pub use replace::Staged;
 #[cfg(unix)]
 pub use unix::{
