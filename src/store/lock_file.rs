@@ -157,7 +157,9 @@ impl LockFile {
     ///
     /// Says what is wrong with it, and where.
     pub fn parse(text: &str, base: &Path) -> Result<Self, String> {
-        if text.contains("<<<<<<<") || text.contains(">>>>>>>") {
+        // A line of ours begins with white space or a bracket, whatever is in a text.
+        let is_mark = |line: &str| line.starts_with("<<<<<<<") || line.starts_with(">>>>>>>");
+        if text.lines().any(is_mark) {
             return Err("it holds the marks of a merge that was not finished".to_owned());
         }
         let version: VersionText = serde_json::from_str(text).map_err(|error| error.to_string())?;
