@@ -5,7 +5,6 @@
 //! source itself tells is held against the rules before anything is fetched; what
 //! only the package tells (its name, version and digest), before it is installed.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +13,10 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::source::{Kind, Resolved, Source};
+use crate::sys;
+
+/// Largest file of rules that is read, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
 
 /// The name of the file.
 pub const FILE: &str = "apkit.toml";
@@ -216,7 +219,9 @@ impl Policy {
     pub fn read(paths: &[PathBuf]) -> Result<Self, PolicyError> {
         let mut files = Vec::new();
         for path in paths {
-            match fs::read_to_string(path) {
+            let text = sys::read_regular(path, MAX_BYTES)
+                .and_then(|text| String::from_utf8(text).map_err(io::Error::other));
+            match text {
                 Ok(text) => files.push(Rules::parse(path, &text)?),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => {

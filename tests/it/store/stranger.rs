@@ -206,3 +206,37 @@ fn a_folder_in_the_project_that_leads_out_of_it_is_not_written() {
     assert_eq!(run.status, Some(0), "{run:#?}");
     assert_eq!(names(&world.path("home/there")), ["tides"]);
 }
+
+#[test]
+fn what_has_no_end_is_not_read() {
+    let world = World::new();
+    world.package("home/project/p", "tide-table", "One.");
+    let put = |path: &str| {
+        let path = world.path("home/project").join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+        symlink("/dev/zero", &path).expect("a link");
+        path
+    };
+    for (name, command, reason) in [
+        (".agents/apkit.lock", &["import", "./p"][..], "is a link"),
+        (".agents/apkit.toml", &["list"], "no regular file"),
+        ("apkit.toml", &["list"], "no regular file"),
+        (".agents/.apkit/journal.json", &["verify"], "is a link"),
+        (".agents/.apkit/folders.json", &["update"], "is a link"),
+        (".npmrc", &["import", "npm:tides"], "no regular file"),
+    ] {
+        let path = put(name);
+        refused(&in_project(&world, command), name, reason);
+        fs::remove_file(path).expect("removed");
+    }
+    // What holds no workspaces names none.
+    put("package.json");
+    fs::create_dir_all(world.path("home/project/sub/node_modules")).expect("a directory");
+    let mut command = world.apkit();
+    command
+        .current_dir(world.path("home/project/sub"))
+        .env("npm_config_registry", "http://127.0.0.1:1/")
+        .args(["import", "npm:tides"]);
+    let run = finish(&mut command);
+    assert!(run.stderr.contains("127.0.0.1"), "{}", run.stderr);
+}
