@@ -98,7 +98,14 @@ impl Store {
     pub fn open(root: impl Into<PathBuf>) -> Result<Self, Error> {
         let root = root.into();
         let base = root.clone();
-        Self::with(root, base, &[])
+        Self::with(
+            Layout {
+                root,
+                project: None,
+            },
+            base,
+            &[],
+        )
     }
 
     /// The store of the project in the directory `project`: its `.agents`. Paths in
@@ -111,11 +118,14 @@ impl Store {
     pub fn of_project(project: impl Into<PathBuf>) -> Result<Self, Error> {
         let project = project.into();
         let rules = project.join(POLICY_FILE);
-        Self::with(project.join(".agents"), project, &[rules])
+        let layout = Layout {
+            root: project.join(".agents"),
+            project: Some(project.clone()),
+        };
+        Self::with(layout, project, &[rules])
     }
 
-    fn with(root: PathBuf, base: PathBuf, more_rules: &[PathBuf]) -> Result<Self, Error> {
-        let layout = Layout { root };
+    fn with(layout: Layout, base: PathBuf, more_rules: &[PathBuf]) -> Result<Self, Error> {
         let mut rules = vec![layout.policy()];
         rules.extend_from_slice(more_rules);
         Ok(Self {

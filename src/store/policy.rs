@@ -12,7 +12,6 @@ mod install;
 mod server;
 
 use std::fmt;
-use std::fs;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -22,6 +21,10 @@ use toml::Spanned;
 
 pub(super) use self::install::{Content, Facts};
 pub use self::server::{Program, Start};
+use crate::sys;
+
+/// Largest file of rules that is read, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
 
 /// The name of the file.
 pub const FILE: &str = "apkit.toml";
@@ -127,7 +130,9 @@ impl Policy {
     pub fn read(paths: &[PathBuf]) -> Result<Self, PolicyError> {
         let mut files = Vec::new();
         for path in paths {
-            match fs::read_to_string(path) {
+            let text = sys::read_regular(path, MAX_BYTES)
+                .and_then(|text| String::from_utf8(text).map_err(io::Error::other));
+            match text {
                 Ok(text) => files.push(Rules::parse(path, &text)?),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => {

@@ -2,12 +2,14 @@
 //! and files that are whole or not there.
 
 pub mod child;
+mod read;
 mod replace;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
 mod windows;
 
+pub use read::{read_regular, read_unlinked};
 pub use replace::Staged;
 #[cfg(unix)]
 pub use unix::{

@@ -21,7 +21,7 @@ pub struct Lock(#[expect(dead_code, reason = "closing the file releases the lock
 ///
 /// # Errors
 ///
-/// Fails when the file cannot be created or opened.
+/// Fails when the file cannot be created or opened, and for a link.
 pub fn try_lock(path: &Path) -> io::Result<Option<Lock>> {
     loop {
         let file = OpenOptions::new()
@@ -29,7 +29,7 @@ pub fn try_lock(path: &Path) -> io::Result<Option<Lock>> {
             .truncate(false)
             .write(true)
             .mode(0o600)
-            .custom_flags(libc::O_NONBLOCK)
+            .custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW)
             .open(path)?;
         // `File::try_lock` exists only since Rust 1.89.
         #[expect(
@@ -48,7 +48,7 @@ pub fn try_lock(path: &Path) -> io::Result<Option<Lock>> {
         // Whoever tidies up may have removed the file in between; a lock on a
         // file without a name would protect nothing.
         let held = file.metadata()?;
-        match std::fs::metadata(path) {
+        match std::fs::symlink_metadata(path) {
             Ok(named) if (named.dev(), named.ino()) == (held.dev(), held.ino()) => {
                 return Ok(Some(Lock(file)));
             }
@@ -112,7 +112,10 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
         .custom_flags(libc::O_NONBLOCK)
         .open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(io::ErrorKind::InvalidInput.into());
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is no regular file",
+        ));
     }
     Ok(file)
 }

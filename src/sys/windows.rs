@@ -43,8 +43,14 @@ pub struct Lock(#[expect(dead_code, reason = "closing the file releases the lock
 ///
 /// # Errors
 ///
-/// Fails when the file cannot be created or opened.
+/// Fails when the file cannot be created or opened, and for a link.
 pub fn try_lock(path: &Path) -> io::Result<Option<Lock>> {
+    if path
+        .symlink_metadata()
+        .is_ok_and(|found| found.is_symlink())
+    {
+        return Err(io::Error::other("it is a link, and none is followed here"));
+    }
     // A file opened without sharing cannot be opened a second time.
     match OpenOptions::new()
         .create(true)
@@ -87,7 +93,10 @@ pub fn make_private_dir(path: &Path) -> io::Result<()> {
 pub fn open_regular(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(io::ErrorKind::InvalidInput.into());
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is no regular file",
+        ));
     }
     Ok(file)
 }

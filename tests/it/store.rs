@@ -7,5 +7,7 @@ mod import;
 mod lock;
 mod policy;
 mod sources;
+#[cfg(unix)]
+mod stranger;
 mod update;
 pub(crate) mod world;
