@@ -5,12 +5,13 @@
 mod metadata;
 mod moves;
 mod parts;
+mod secrets;
 mod server;
 mod servers;
 mod values;
 
 use super::PlanError;
-use super::client::Client;
+use super::client::{Client, SERVERS};
 use super::draft::Draft;
 use super::identity::{Identity, package_name};
 use super::json::{Json, Text};
@@ -67,6 +68,7 @@ pub(super) fn convert(draft: &mut Draft, native: Native<'_>) -> Result<(Json, Ad
     let name = identity.name.clone().ok_or(PlanError::NameMissing)?;
     package_name(&name).map_err(PlanError::Name)?;
     user_config(draft, &text, fields);
+    secrets_of_manifest(draft, &text, &mut manifest);
 
     let mut adopted = adopt_skills(draft, &text, fields, &mut manifest, rename, client);
     for problem in std::mem::take(&mut adopted.names) {
@@ -147,6 +149,19 @@ fn kept_extensions(draft: &Draft) -> Option<Json> {
             .filter(|value| value.as_object().is_some())
             .unwrap_or(Json::Object(Vec::new())),
     )
+}
+
+/// Takes credentials out of the manifest that stays with the client. Servers have
+/// lines of their own.
+fn secrets_of_manifest(draft: &mut Draft, text: &Text<'_>, manifest: &mut Json) {
+    let servers = manifest.get(SERVERS).cloned();
+    if servers.is_some() {
+        manifest.set(SERVERS, Json::Null);
+    }
+    secrets::strip_and_tell(draft, text, manifest);
+    if let Some(servers) = servers {
+        manifest.set(SERVERS, servers);
+    }
 }
 
 fn user_config(draft: &mut Draft, text: &Text<'_>, fields: &Object) {

@@ -6,6 +6,7 @@ use super::super::json::{Json, Text};
 use super::super::loss::{Loss, LossKind};
 use super::super::paths::relative;
 use super::moves::Moves;
+use super::secrets;
 
 /// Where Copilot looks for hooks in a package, and nowhere else.
 const COPILOT_HOOKS: &str = "com.github.copilot/hooks/hooks.json";
@@ -36,6 +37,9 @@ pub(super) fn place(
             continue;
         };
         let inside = relative(path);
+        if let Some(file) = inside.as_deref().filter(|_| part.field != SERVERS) {
+            secrets::strip_file(draft, file);
+        }
         let new = inside.as_deref().and_then(|path| {
             moves
                 .follow(path)
@@ -206,6 +210,7 @@ pub(super) fn by_location(draft: &mut Draft, client: Client) {
         ("workflows", "workflows"),
     ] {
         if draft.has(path) || draft.tree.has_directory(path) {
+            secrets::strip_file(draft, path);
             draft.lose(client_only(
                 client.label(),
                 path,
