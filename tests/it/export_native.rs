@@ -582,6 +582,41 @@ fn the_source_is_told_by_its_manifests() {
 }
 
 #[test]
+fn a_plugin_needs_no_manifest() {
+    let files = [
+        (
+            ".mcp.json",
+            r#"{"mcpServers": {"two": {"type": "http", "url": "https://h.example/mcp", "headers": {"Authorization": "Bearer zz-0123456789abcdef"}}}}"#,
+        ),
+        ("commands/c.md", "C.\n"),
+        ("agents/a.md", "A.\n"),
+        ("hooks/hooks.json", r#"{"hooks": {"Stop": []}}"#),
+        ("skills/tides/SKILL.md", SKILL),
+    ];
+    let plan = planned(crate::export_support::named(&files));
+    assert_eq!(plan.source, "claude-code");
+    assert_hidden(&plan, "zz-");
+    assert_eq!(
+        json(&plan, "mcp.json")["mcpServers"],
+        json!({"two": {"type": "streamable-http", "url": "https://h.example/mcp"}})
+    );
+    assert_eq!(
+        json(&plan, MANIFEST),
+        json!({
+            "name": "pack",
+            "commands": "./com.anthropic.claude-code/commands",
+            "agents": "./com.anthropic.claude-code/agents/a.md",
+            "hooks": "./com.anthropic.claude-code/hooks/hooks.json",
+            "mcpServers": "./com.anthropic.claude-code/mcp.json",
+        })
+    );
+    assert!(refused(input(&files)).contains("--name"));
+    // Skills alone are skills.
+    let plan = planned(crate::export_support::named(&files[4..]));
+    assert_eq!(plan.source, "skills");
+}
+
+#[test]
 fn skills_of_a_plugin_are_brought_together() {
     let other = "---\nname: Ebb\ndescription: Tells the ebb. Use it for questions about it.\n---\n";
     let mut input = input(&[

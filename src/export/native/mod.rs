@@ -47,7 +47,8 @@ pub(super) fn convert(draft: &mut Draft, native: Native<'_>) -> Result<(Json, Ad
         identity,
         rename,
     } = native;
-    let bytes = draft.bytes(path).unwrap_or_default().to_vec();
+    // Without a manifest, everything is at its default place.
+    let bytes = draft.bytes(path).unwrap_or(b"{}").to_vec();
     let unreadable = |message: String| PlanError::Manifest {
         path: path.to_owned(),
         message,
