@@ -139,6 +139,12 @@ loss_kinds! {
     /// The manifest of a client that reads the portable manifest instead, once
     /// there is one.
     ManifestShadowed = "manifest-shadowed", Detail, "the client no longer reads it beside plugin.json";
+    /// What the manifest of a second client names, and the one that was read does not.
+    /// The client reads the portable files instead, once there are any.
+    ShadowedComponent = "shadowed-component", Component, "it is not in the result, or no client sees it there";
+    /// A file at the default place of a part whose manifest names another place.
+    /// The client reads only that.
+    Unread = "native-unread", Detail, "the file is kept; no client reads it";
     /// A file that does not belong into a package, or that no part of it asks for.
     FileLeftOut = "file-left-out", Detail, "the file is not in the result";
     /// A link that leads out of the source, or to nothing.

@@ -396,6 +396,31 @@ fn manifest_cases() -> Vec<Case> {
             "no skill",
         ),
         case(own, "target-manifest", CLAUDE, None, None, "\"other\""),
+        case(
+            plugin(
+                r#"{"name": "pack"}"#,
+                &[(
+                    ".codex-plugin/plugin.json",
+                    r#"{"name": "pack", "mcpServers": {"b": {"command": "npx"}}}"#,
+                )],
+            ),
+            "shadowed-component",
+            ".codex-plugin/plugin.json",
+            None,
+            None,
+            "reads plugin.json and mcp.json",
+        ),
+        case(
+            plugin(
+                r#"{"name": "pack", "commands": "./more"}"#,
+                &[("commands/a.md", "A.\n"), ("more/b.md", "B.\n")],
+            ),
+            "native-unread",
+            "commands",
+            None,
+            None,
+            "names other commands",
+        ),
     ]
 }
 

@@ -582,6 +582,140 @@ fn the_source_is_told_by_its_manifests() {
 }
 
 #[test]
+fn default_places_count_beside_what_the_manifest_names() {
+    // Claude Code reads both, and the manifest has the last word.
+    let plan = planned(input(&[
+        (
+            MANIFEST,
+            r#"{"name": "pack", "mcpServers": {"one": {"command": "npx", "args": ["one"]}}, "hooks": "./more.json"}"#,
+        ),
+        (
+            ".mcp.json",
+            r#"{"mcpServers": {"two": {"command": "npx", "env": {"API_KEY": "zz-0123456789abcdef"}}, "one": {"command": "old"}}}"#,
+        ),
+        ("hooks/hooks.json", r#"{"hooks": {}}"#),
+        ("more.json", r#"{"hooks": {}}"#),
+        ("skills/tides/SKILL.md", SKILL),
+    ]));
+    assert_hidden(&plan, "zz-");
+    assert_eq!(
+        json(&plan, "mcp.json")["mcpServers"],
+        json!({
+            "one": {"type": "stdio", "command": "npx", "args": ["one"]},
+            "two": {"type": "stdio", "command": "npx"},
+        })
+    );
+    let native = json(&plan, MANIFEST);
+    assert_eq!(
+        native["mcpServers"],
+        json!([
+            "./com.anthropic.claude-code/mcp.json",
+            {"one": {"command": "npx", "args": ["one"]}}
+        ])
+    );
+    assert_eq!(
+        native["hooks"],
+        json!([
+            "./com.anthropic.claude-code/hooks/hooks.json",
+            "./com.anthropic.claude-code/more.json"
+        ])
+    );
+
+    // Codex reads one of them.
+    let plan = planned(input(&[
+        (
+            ".codex-plugin/plugin.json",
+            r#"{"name": "pack", "mcpServers": "./own.json"}"#,
+        ),
+        ("own.json", r#"{"mcpServers": {"one": {"command": "npx"}}}"#),
+        (
+            ".mcp.json",
+            r#"{"mcpServers": {"two": {"command": "npx", "env": {"API_KEY": "zz-0123456789abcdef"}}}}"#,
+        ),
+        ("skills/tides/SKILL.md", SKILL),
+    ]));
+    assert_hidden(&plan, "zz-");
+    assert_eq!(
+        json(&plan, "mcp.json")["mcpServers"],
+        json!({"one": {"type": "stdio", "command": "npx"}})
+    );
+    assert_eq!(
+        losses(&plan),
+        [
+            ("native-unread", "MCP servers in .mcp.json"),
+            ("credential", "the value of mcpServers.two.env.API_KEY"),
+        ]
+    );
+}
+
+#[test]
+fn what_a_second_manifest_names_is_told() {
+    let plan = planned(input(&[
+        (
+            MANIFEST,
+            r#"{"name": "pack", "mcpServers": {"a": {"command": "npx", "args": ["a"]}}}"#,
+        ),
+        (
+            ".codex-plugin/plugin.json",
+            r#"{"name": "pack", "skills": "./codex-skills", "mcpServers": "./codex-mcp.json"}"#,
+        ),
+        (
+            "codex-mcp.json",
+            r#"{"mcpServers": {"b": {"command": "npx", "env": {"API_KEY": "zz-0123456789abcdef"}}, "a": {"command": "npx"}}}"#,
+        ),
+        ("codex-skills/ebb/SKILL.md", &SKILL.replace("tides", "ebb")),
+        ("skills/tides/SKILL.md", SKILL),
+        (
+            ".cursor-plugin/plugin.json",
+            r#"{"name": "pack", "mcpServers": {"c": {"command": "npx", "env": {"API_KEY": "zz-0123456789abcdef"}}}}"#,
+        ),
+    ]));
+    assert_hidden(&plan, "zz-");
+    assert_eq!(
+        losses(&plan),
+        [
+            (
+                "shadowed-component",
+                "server \"b\" of the manifest for Codex"
+            ),
+            (
+                "shadowed-component",
+                "skill codex-skills/ebb of the manifest for Codex"
+            ),
+            ("credential", "the value of mcpServers.c.env.API_KEY"),
+            ("credential", "the value of mcpServers.b.env.API_KEY"),
+        ]
+    );
+}
+
+#[test]
+fn an_mcp_json_that_is_there_is_kept() {
+    let schema = "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json";
+    let own = format!(
+        r#"{{"$schema": "{schema}", "mcpServers": {{"hand": {{"type": "stdio", "command": "npx", "env": {{"API_KEY": "zz-0123456789abcdef"}}}}}}}}"#
+    );
+    let mut files = vec![
+        (MANIFEST, r#"{"name": "pack"}"#),
+        ("mcp.json", own.as_str()),
+        ("skills/tides/SKILL.md", SKILL),
+    ];
+    let plan = planned(input(&files));
+    assert_hidden(&plan, "zz-");
+    let hand = json!({"type": "stdio", "command": "npx", "env": {}});
+    assert_eq!(json(&plan, "mcp.json")["mcpServers"], json!({"hand": hand}));
+    files.push((".mcp.json", r#"{"mcpServers": {"b": {"command": "npx"}}}"#));
+    let plan = planned(input(&files));
+    assert_eq!(
+        json(&plan, "mcp.json")["mcpServers"],
+        json!({"hand": hand, "b": {"type": "stdio", "command": "npx"}})
+    );
+    // One that is no file of Agent Plugins is named.
+    files[1] = ("mcp.json", r#"{"servers": {}}"#);
+    let plan = planned(input(&files));
+    assert_eq!(losses(&plan), [("file-left-out", "the former mcp.json")]);
+}
+
+#[test]
 fn a_plugin_needs_no_manifest() {
     let files = [
         (

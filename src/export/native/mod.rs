@@ -4,6 +4,7 @@
 
 mod metadata;
 mod moves;
+mod others;
 mod parts;
 mod secrets;
 mod server;
@@ -81,7 +82,10 @@ pub(super) fn convert(draft: &mut Draft, native: Native<'_>) -> Result<(Json, Ad
         moves.note(old, new);
     }
     let mut pointers = Vec::new();
+    let own = servers::own(draft, fields);
     let servers = servers::convert(draft, client, &text, fields, &mut manifest);
+    let servers = own.with(draft, servers);
+    others::compare(draft, client, &servers);
     for part in client.parts() {
         parts::place(
             draft,
@@ -94,12 +98,8 @@ pub(super) fn convert(draft: &mut Draft, native: Native<'_>) -> Result<(Json, Ad
         );
     }
     parts::by_location(draft, client);
-    if !servers.is_empty() {
-        draft.put_json("mcp.json", &servers::document(servers));
-    } else {
-        draft.tree.files.remove("mcp.json");
-    }
-    other_manifests(draft, client, &moves);
+    own.write(draft, servers);
+    others::follow(draft, client, &moves);
     moves.report(draft);
 
     if path != MANIFEST && draft.has(MANIFEST) && kept_extensions(draft).is_none() {
@@ -282,81 +282,4 @@ fn adopt_root(draft: &mut Draft, rename: bool) -> Adopted {
         );
     }
     adopted
-}
-
-/// The manifests of the other clients go on finding what was moved, and what
-/// they say and no client reads any more is named.
-fn other_manifests(draft: &mut Draft, chosen: Client, moves: &Moves) {
-    for client in Client::ALL {
-        for path in client.manifests() {
-            let Some(bytes) = draft.bytes(path).map(<[u8]>::to_vec) else {
-                continue;
-            };
-            let Ok(text) = Text::read(path, &bytes) else {
-                continue;
-            };
-            let before = Json::of(&text.document.root);
-            if before.as_object().is_none() {
-                continue;
-            }
-            if client != chosen {
-                let mut manifest = before.clone();
-                for part in client.parts() {
-                    match manifest.get(part.field).cloned() {
-                        Some(mut value) => {
-                            moves.follow_in(&mut value);
-                            manifest.set(part.field, value);
-                        }
-                        None => {
-                            if let Some(new) = moves.follow(part.default) {
-                                manifest.set(part.field, Json::String(format!("./{new}")));
-                            }
-                        }
-                    }
-                }
-                if manifest != before {
-                    draft.put_json(*path, &manifest);
-                }
-            }
-            if client == Client::ClaudeCode {
-                continue;
-            }
-            let portable = [
-                "name",
-                "version",
-                "description",
-                "author",
-                "homepage",
-                "repository",
-                "license",
-                "keywords",
-                "skills",
-                "mcpServers",
-                "$schema",
-            ];
-            let unread: Vec<&str> = before
-                .as_object()
-                .unwrap_or_default()
-                .iter()
-                .map(|(key, _)| key.as_str())
-                .filter(|key| !portable.contains(key))
-                // Those of the client that is read are told one by one.
-                .filter(|key| {
-                    client != chosen || client.parts().iter().all(|part| part.field != *key)
-                })
-                .collect();
-            if !unread.is_empty() {
-                draft.lose(Loss::new(
-                    LossKind::ManifestShadowed,
-                    *path,
-                    format!("the manifest for {}", client.label()),
-                    format!(
-                        "{} reads plugin.json instead, which has no {}",
-                        client.label(),
-                        unread.join(", ")
-                    ),
-                ));
-            }
-        }
-    }
 }
