@@ -219,8 +219,9 @@ fn command_line_help(value: &str) -> String {
         let before = at
             .checked_sub(1)
             .and_then(|before| all.get(before).copied());
-        credential::option_value(word, before)
-            .is_some_and(|(name, _)| credential::is_secret_name(name))
+        credential::held_by_argument(word, before).is_some()
+            || credential::option_value(word, before)
+                .is_some_and(|(name, _)| credential::is_secret_name(name))
     });
     if secret || value.len() > 400 {
         return "write the executable alone, and each argument as an element of args".to_owned();
