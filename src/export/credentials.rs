@@ -68,7 +68,7 @@ fn is_credential_file(path: &str, bytes: &[u8]) -> Option<&'static str> {
         path.strip_suffix(*end)
             .is_some_and(|front| front.is_empty() || front.ends_with('/'))
     };
-    if NAMES.contains(&name) || ENDS.iter().any(|end| is_end(end)) {
+    if NAMES.contains(&name) || ENDS.iter().any(is_end) {
         return Some("such a file holds the credentials of one user");
     }
     if STORES.iter().any(|end| name.ends_with(end)) {
