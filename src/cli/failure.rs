@@ -178,6 +178,10 @@ pub(crate) enum Failure {
     #[error("read the credentials: {0}")]
     Credentials(apkit::mcp::credential::FileError),
 
+    /// A command about servers does not do what it was asked.
+    #[error(transparent)]
+    Mcp(#[from] super::mcp::Trouble),
+
     /// `--credential` holds none.
     #[error("read --credential: {0}")]
     NotGiven(#[from] apkit::mcp::credential::NotGiven),

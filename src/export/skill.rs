@@ -10,6 +10,7 @@ use crate::document::{Member, Node, Object, Value, yaml};
 use crate::package;
 use crate::spec::codes::skill as codes;
 use crate::spec::name::{skill_name_problem, skill_name_suggestion};
+use crate::spec::skill;
 
 /// The file that makes a directory a skill.
 pub(super) const SKILL_FILE: &str = "SKILL.md";
@@ -223,7 +224,7 @@ fn is_mendable(finding: &Diagnostic) -> bool {
 pub(super) fn with_tools_as_list(text: &str) -> Option<String> {
     let (_, fields) = read(text)?;
     let member = fields.get("allowed-tools")?;
-    let tools = allowed_tools::split(member.value.as_text()?.as_str()?)?;
+    let tools = skill::tools(member.value.as_text()?.as_str()?)?;
     let items: Vec<String> = tools.into_iter().map(flow_scalar).collect();
     let mut edits = Edits::default();
     edits.replace(value_of(text, member), format!(" [{}]", items.join(", ")));

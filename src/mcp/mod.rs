@@ -3,14 +3,20 @@
 //!
 //! | module | what lives there |
 //! | --- | --- |
-//! | [`http`] | connecting to servers over Streamable HTTP and the older HTTP+SSE, by one rule for headers, redirects and addresses |
 //! | [`plan`] | [`plan::Plan`]: what would be started or connected to, and what is off and why; nothing happens |
 //! | [`gate`] | [`gate::Gate`]: what the user lets start and be connected to |
 //! | [`credential`] | [`credential::Credentials`]: what the user has servers given, and where it comes from |
 //! | [`stdio`] | a server that is a subprocess: started, spoken with, ended with all it started |
+//! | [`http`] | connecting to servers over Streamable HTTP and the older HTTP+SSE, by one rule for headers, redirects and addresses |
+//! | [`session`] | [`session::open`]: a session with one server, its tools, calls |
+//! | [`serve`] | [`serve::run`]: one stdio server that offers the tools of many |
+//! | [`wire`] | messages whose results keep their text |
 
 pub mod credential;
 pub mod gate;
 pub mod http;
 pub mod plan;
+pub mod serve;
+pub mod session;
 pub mod stdio;
+pub mod wire;

@@ -12,6 +12,7 @@
 //! | [`foreign`] | how to tell another client's manifest |
 //! | [`metadata`] | the shapes in which manifests write people and repositories |
 //! | [`near`] | what was probably meant by an unknown word |
+//! | [`pattern`] | which names a pattern with `*` stands for |
 //! | [`schema`] | the embedded JSON Schemas |
 //! | [`skill`] | the keys of skills, and lists of tools |
 //! | [`transport`] | the types of MCP servers and what else they are called |
@@ -23,6 +24,7 @@ pub mod header;
 pub mod metadata;
 pub mod name;
 pub mod near;
+pub mod pattern;
 pub mod placeholder;
 pub mod schema;
 pub mod skill;

@@ -2,14 +2,15 @@
 
 /// The candidate that differs from `word` by a slip or two, if there is one.
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
-    // Longer than any field: nothing is near, and the comparison would be long.
-    if word.len() > 40 {
+    // Longer than any name: nothing is near, and the comparison would be long.
+    if word.len() > 64 {
         return None;
     }
-    let plain = word.to_ascii_lowercase().replace('_', "-");
+    let plain = |text: &str| text.to_ascii_lowercase().replace('_', "-");
+    let word = plain(word);
     candidates
         .into_iter()
-        .map(|candidate| (distance(&plain, &candidate.to_ascii_lowercase()), candidate))
+        .map(|candidate| (distance(&word, &plain(candidate)), candidate))
         .filter(|&(distance, candidate)| distance <= candidate.len() / 4)
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, candidate)| candidate)

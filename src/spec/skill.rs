@@ -10,6 +10,34 @@ pub const KEYS: &[&str] = &[
     "allowed-tools",
 ];
 
+/// The tools of a string such as `Bash(git add:*) Read`, unless its parentheses
+/// are not balanced: white space separates them, except between parentheses.
+pub fn tools(text: &str) -> Option<Vec<&str>> {
+    let mut tools = Vec::new();
+    let mut depth = 0_usize;
+    let mut start = None;
+    for (at, character) in text.char_indices() {
+        match character {
+            '(' => depth += 1,
+            ')' => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        let separates = depth == 0 && character.is_whitespace();
+        match start {
+            None if !separates => start = Some(at),
+            Some(from) if separates => {
+                tools.push(text.get(from..at)?);
+                start = None;
+            }
+            _ => {}
+        }
+    }
+    if let Some(from) = start {
+        tools.push(text.get(from..)?);
+    }
+    (depth == 0).then_some(tools)
+}
+
 /// Whether a tool's name holds no white space outside parentheses, so that it
 /// is one word of a space-separated string.
 pub fn is_one_tool(tool: &str) -> bool {
@@ -38,6 +66,22 @@ fn outside_parentheses(text: &str, wanted: impl Fn(char) -> bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn white_space_in_parentheses_belongs_to_the_tool() {
+        assert_eq!(
+            tools("Bash(git add:*) Read Bash(npm run (a b)) mcp__x__y"),
+            Some(vec![
+                "Bash(git add:*)",
+                "Read",
+                "Bash(npm run (a b))",
+                "mcp__x__y",
+            ])
+        );
+        assert_eq!(tools("  a\tb \n"), Some(vec!["a", "b"]));
+        assert_eq!(tools(""), Some(vec![]));
+        assert_eq!(tools("a) (b"), None);
+    }
 
     #[test]
     fn commas_inside_parentheses_do_not_separate() {

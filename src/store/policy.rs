@@ -21,6 +21,7 @@ use toml::Spanned;
 
 pub(super) use self::install::{Content, Facts};
 pub use self::server::{Program, Start};
+use crate::spec::pattern;
 use crate::sys;
 
 /// Largest file of rules that is read, in bytes.
@@ -210,22 +211,7 @@ fn conditions(conditions: &[(&str, Option<&str>)]) -> String {
 /// count.
 fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.to_lowercase(), text.to_lowercase());
-    let mut pieces = pattern.split('*');
-    let first = pieces.next().unwrap_or_default();
-    let Some(mut rest) = text.strip_prefix(first) else {
-        return false;
-    };
-    let mut pieces: Vec<&str> = pieces.collect();
-    let Some(last) = pieces.pop() else {
-        return rest.is_empty();
-    };
-    for piece in pieces {
-        match rest.find(piece) {
-            Some(at) => rest = rest.get(at + piece.len()..).unwrap_or_default(),
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
+    pattern::fits(&pattern, &text)
 }
 
 fn line_and_column(text: &str, offset: usize) -> (usize, usize) {

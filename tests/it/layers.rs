@@ -56,6 +56,7 @@ const CRATES: &[(&str, &str)] = &[
     ("process_wrap", "sys"),
     ("flate2", "net"),
     ("sha2", "source"),
+    ("sha2", "mcp/serve"),
     ("git2", "source/git"),
     ("nodejs_semver", "source/npm"),
     ("nodejs_semver", "store/policy"),

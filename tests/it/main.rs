@@ -29,9 +29,14 @@ mod hook_start;
 mod hook_support;
 mod init;
 mod layers;
+mod mcp_call;
+mod mcp_check;
 mod mcp_http;
 mod mcp_plan;
+mod mcp_serve;
 mod mcp_stdio;
+mod mcp_support;
+mod mcp_tools;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod measure;
 mod net;

@@ -20,6 +20,14 @@ pub(super) enum Command {
     ///
     /// Nothing is started, connected to or made.
     Plan(Plan),
+    /// List the tools of the servers
+    Tools(super::tools::Arguments),
+    /// Call a tool
+    Call(super::call::Arguments),
+    /// Open every server and say how it went
+    Check(super::check::Arguments),
+    /// Offer the tools of all servers as one MCP server over standard input and output
+    Serve(super::serve::Arguments),
 }
 
 const PLAN_EXAMPLES: &str = "\

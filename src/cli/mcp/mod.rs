@@ -1,9 +1,15 @@
 //! `apkit mcp`: the MCP servers of packages.
 
 mod args;
+mod call;
+mod check;
+mod connect;
 mod gate;
 mod place;
 mod plan;
+mod serve;
+mod tools;
+mod trouble;
 
 use super::args::When;
 use super::exit::Exit;
@@ -11,11 +17,16 @@ use super::failure::Failure;
 
 pub(crate) use self::args::Mcp;
 pub(crate) use self::plan::SCHEMA as PLAN_SCHEMA;
+pub(crate) use self::trouble::Trouble;
 
 use self::args::Command;
 
 pub(crate) fn run(arguments: &Mcp, color: When) -> Result<Exit, Failure> {
     match &arguments.command {
         Command::Plan(arguments) => plan::run(arguments, color),
+        Command::Tools(arguments) => tools::run(arguments),
+        Command::Call(arguments) => call::run(arguments),
+        Command::Check(arguments) => check::run(arguments),
+        Command::Serve(arguments) => serve::run(arguments),
     }
 }

@@ -39,6 +39,7 @@ pub use streamable::Streamable;
 
 use super::credential::Credentials;
 use super::plan::Endpoint;
+use super::wire::Results;
 use crate::net::{Egress, Lookup, Proxies, Trust};
 
 /// How long is waited.
@@ -147,6 +148,8 @@ pub struct Rules {
     pub trust: Trust,
     /// Finds the addresses of hosts; the system does without it.
     pub lookup: Option<Lookup>,
+    /// How results are handed on.
+    pub results: Results,
 }
 
 /// Connects to a server over MCP Streamable HTTP. Nothing is sent before the first

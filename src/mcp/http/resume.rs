@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::{BoxStream, unfold};
-use rmcp::model::ServerJsonRpcMessage;
 use rmcp::transport::streamable_http_client::SseError;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -101,6 +100,7 @@ impl Resumable {
     pub(super) fn into_stream(self) -> BoxStream<'static, Result<Sse, SseError>> {
         unfold(self, |mut stream| async move {
             let data = stream.next().await?;
+            let data = stream.exchange.rules.results.for_rmcp(&data).into_owned();
             Some((Ok(Sse::default().data(data)), stream))
         })
         .boxed()
@@ -194,7 +194,11 @@ impl Resumable {
             .is_some_and(|request| outline.method.is_none() && answers(&outline.id, request));
         if due {
             // rmcp drops what it cannot read, and the request would wait for ever.
-            serde_json::from_str::<ServerJsonRpcMessage>(&event.data).map_err(bad)?;
+            self.exchange
+                .rules
+                .results
+                .message(&event.data)
+                .map_err(bad)?;
             self.answered = true;
         }
         Ok(Some(event.data))

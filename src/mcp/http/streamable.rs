@@ -171,7 +171,12 @@ impl Client {
         let address = shown(&response.url);
         let text = self.0.text(response).await?;
         let bad = |detail| Failure::Message { address, detail };
-        match serde_json::from_slice(&text) {
+        match self
+            .0
+            .rules
+            .results
+            .message(&String::from_utf8_lossy(&text))
+        {
             Ok(message) => due(message, request)
                 .ok_or_else(|| bad("it is not the answer to the request".to_owned())),
             Err(error) => Err(bad(error.to_string())),

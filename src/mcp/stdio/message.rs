@@ -6,6 +6,8 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use serde::Deserialize as _;
 use serde_json::Value;
 
+use super::super::wire::Results;
+
 /// What a message of the server comes to.
 #[derive(Debug)]
 pub(super) enum Read {
@@ -17,8 +19,9 @@ pub(super) enum Read {
 
 /// Reads a line; `None` if it holds no JSON-RPC message. A batch, which the
 /// protocol of 2025-03-26 has, is several.
-pub(super) fn read(line: &[u8]) -> Option<Vec<Read>> {
-    if let Ok(message) = serde_json::from_slice(line) {
+pub(super) fn read(line: &[u8], results: Results) -> Option<Vec<Read>> {
+    let text = std::str::from_utf8(line).ok()?;
+    if let Ok(message) = results.message(text) {
         return Some(vec![Read::Message(Box::new(message))]);
     }
     match serde_json::from_slice(line).ok()? {
@@ -26,12 +29,10 @@ pub(super) fn read(line: &[u8]) -> Option<Vec<Read>> {
             let read =
                 batch
                     .into_iter()
-                    .map(
-                        |message| match RxJsonRpcMessage::<RoleClient>::deserialize(&message) {
-                            Ok(message) => Some(Some(Read::Message(Box::new(message)))),
-                            Err(error) => odd(&message, &error),
-                        },
-                    );
+                    .map(|message| match results.message(&message.to_string()) {
+                        Ok(message) => Some(Some(Read::Message(Box::new(message)))),
+                        Err(error) => odd(&message, &error),
+                    });
             Some(
                 read.collect::<Option<Vec<_>>>()?
                     .into_iter()
@@ -40,7 +41,7 @@ pub(super) fn read(line: &[u8]) -> Option<Vec<Read>> {
             )
         }
         message => {
-            let error = RxJsonRpcMessage::<RoleClient>::deserialize(&message).err()?;
+            let error = results.message(text).err()?;
             Some(odd(&message, &error)?.into_iter().collect())
         }
     }
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
 
     fn messages(line: &str) -> Option<usize> {
-        read(line.as_bytes()).map(|read| read.len())
+        read(line.as_bytes(), Results::Typed).map(|read| read.len())
     }
 
     #[test]
@@ -113,7 +114,7 @@ mod tests {
     #[test]
     fn whoever_waits_is_told() {
         let line = br#"{"jsonrpc": "2.0", "id": 4, "error": "no"}"#;
-        let read_ = read(line).expect("the outline of an answer");
+        let read_ = read(line, Results::Typed).expect("the outline of an answer");
         let [Read::Message(message)] = read_.as_slice() else {
             panic!("{read_:?}");
         };

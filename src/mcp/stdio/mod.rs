@@ -29,6 +29,7 @@ use crate::sys::child::{self, Start};
 
 use super::credential::Credentials;
 use super::plan::Process;
+use super::wire::Results;
 
 pub use crate::sys::child::{Status, this_program};
 pub use error::{SendError, StartError};
@@ -71,6 +72,8 @@ pub struct Limits {
     /// Hears each line of standard error, with credentials blacked out. It must
     /// not block.
     pub listener: Option<Listener>,
+    /// How results are handed on.
+    pub results: Results,
 }
 
 impl Limits {
@@ -87,6 +90,7 @@ impl Limits {
             end_of_input: Duration::from_secs(2),
             terminate: Duration::from_secs(2),
             listener: None,
+            results: Results::default(),
         }
     }
 }
@@ -104,6 +108,7 @@ impl fmt::Debug for Limits {
             .field("end_of_input", &self.end_of_input)
             .field("terminate", &self.terminate)
             .field("listener", &self.listener.is_some())
+            .field("results", &self.results)
             .finish()
     }
 }
@@ -117,6 +122,7 @@ pub struct Stdio {
     queue: Queue,
     closing: Closing,
     shared: Arc<Shared>,
+    results: Results,
 }
 
 impl Stdio {
@@ -168,6 +174,7 @@ impl Stdio {
             pending: VecDeque::new(),
             queue: Queue::new(stdin, limits),
             closing: Closing::new(child, limits, &shared),
+            results: limits.results,
             shared,
         })
     }
@@ -220,7 +227,7 @@ impl Transport<RoleClient> for Stdio {
                 return Some(message);
             }
             let line = self.lines.next().await?;
-            let read = message::read(&line);
+            let read = message::read(&line, self.results);
             self.lines.took(line, read.is_some());
             for message in read.unwrap_or_default() {
                 match message {

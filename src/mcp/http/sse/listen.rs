@@ -248,7 +248,8 @@ impl Listener {
             }
             request
         };
-        let message = match serde_json::from_str(data) {
+        let results = self.line.exchange.rules.results;
+        let message = match results.message(data) {
             Ok(message) => message,
             Err(error) => {
                 let failure = Failure::Message {
@@ -272,7 +273,13 @@ impl Listener {
     }
 
     async fn answer_with(&self, request: &Value, failure: &Failure) -> Result<(), Failure> {
-        match serde_json::from_str(&instead(request, failure)) {
+        match self
+            .line
+            .exchange
+            .rules
+            .results
+            .message(&instead(request, failure))
+        {
             Ok(message) => self.hand_on(message).await,
             // What was written here can be read here.
             Err(_) => Ok(()),

@@ -1,0 +1,237 @@
+//! `apkit mcp call`.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, IsTerminal as _, Read as _, Write};
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use apkit::mcp::plan::ServerPlan;
+use apkit::mcp::serve::names;
+use apkit::mcp::session::{self, CallError, ErrorData, Session, Step};
+use apkit::render::visible;
+use apkit::spec::near;
+
+use super::args::Common;
+use super::connect::{self, Waiting};
+use super::place::Subjects;
+use super::trouble::Trouble;
+use crate::cli::exit::Exit;
+use crate::cli::failure::{Failure, say};
+use crate::cli::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  apkit mcp call tide-table almanac tides --args '{\"port\": \"Brest\"}'
+  apkit mcp call . files read --args @arguments.json --allow-stdio
+  echo '{\"port\": \"Brest\"}' | apkit mcp call tide-table almanac tides --args - --json
+
+Exit status: 0 the tool gave a result, 1 it or its server answered with an error, 2 there
+is no answer.
+";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Arguments {
+    /// An installed package, a package directory, or a source to fetch
+    #[arg(value_name = "SOURCE", value_hint = ValueHint::AnyPath)]
+    source: OsString,
+
+    /// The server's name in mcp.json
+    #[arg(value_name = "SERVER")]
+    server: String,
+
+    /// The tool's name, its own or as `apkit mcp tools` shows it
+    #[arg(value_name = "TOOL")]
+    tool: String,
+
+    /// The arguments as a JSON object; @FILE reads them from a file, - from standard input
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    args: Option<String>,
+
+    /// Write the result as the server wrote it
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    waiting: Waiting,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    // Before anything is started.
+    let given = given(arguments.args.as_deref())?;
+    let sources = std::slice::from_ref(&arguments.source);
+    let subjects = Subjects::open(sources, &arguments.common)?;
+    let options = connect::options(&subjects, arguments.waiting.limit())?;
+    let Some(subject) = subjects.all.first() else {
+        return Ok(Exit::Clean);
+    };
+    let server = connect::server(&subject.plan.servers, &arguments.server)?;
+    let package = &subject.plan.package;
+    let called = call(&subjects, package, server, &options, &arguments.tool, given);
+    let answer = connect::block_on(called)??;
+    match answer {
+        Ok(result) => {
+            let read: Value = serde_json::from_str(result.get()).unwrap_or_default();
+            output::to_stdout(|out| match arguments.json {
+                true => writeln!(out, "{}", result.get()),
+                false => write(&read, out),
+            })?;
+            Ok(match read.get("isError") {
+                Some(Value::Bool(true)) => Exit::Findings,
+                _ => Exit::Clean,
+            })
+        }
+        Err(error) => {
+            if arguments.json {
+                output::to_stdout(|out| writeln!(out, "{}", json!({ "error": error })))?;
+            }
+            let text = format!("error {}: {}", error.code.0, error.message);
+            say(&format!("the server answered with {}", visible(&text)));
+            Ok(Exit::Findings)
+        }
+    }
+}
+
+/// The arguments of the tool.
+fn given(args: Option<&str>) -> Result<Value, Trouble> {
+    let text = match args {
+        None => return Ok(json!({})),
+        Some("-") => {
+            let mut text = String::new();
+            let read = io::stdin().read_to_string(&mut text);
+            read.map_err(|error| Trouble::ReadArguments {
+                path: PathBuf::from("standard input"),
+                error,
+            })?;
+            text
+        }
+        Some(args) => match args.strip_prefix('@') {
+            Some(path) => fs::read_to_string(path).map_err(|error| Trouble::ReadArguments {
+                path: PathBuf::from(path),
+                error,
+            })?,
+            None => args.to_owned(),
+        },
+    };
+    let value: Value = serde_json::from_str(&text).map_err(Trouble::NoJson)?;
+    Err(Trouble::NoObject(match &value {
+        Value::Object(_) => return Ok(value),
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+    }))
+}
+
+type Answered = Result<Box<RawValue>, ErrorData>;
+
+async fn call(
+    subjects: &Subjects,
+    package: &str,
+    server: &ServerPlan,
+    options: &session::Options,
+    tool: &str,
+    arguments: Value,
+) -> Result<Answered, Trouble> {
+    let opened = connect::open(subjects, package, server, options).await;
+    let (session, _logs) = opened.map_err(Trouble::Failed)?;
+    let answer = ask(&session, &server.name, tool, arguments).await;
+    session.close().await;
+    answer
+}
+
+async fn ask(
+    session: &Session,
+    server: &str,
+    tool: &str,
+    arguments: Value,
+) -> Result<Answered, Trouble> {
+    let tools = session.tools().await.map_err(Trouble::Failed)?;
+    let own = tools.iter().find(|known| known.name == tool);
+    let own = own.or_else(|| {
+        let offered = |name: &str| names::offered(server, name) == tool;
+        tools.iter().find(|known| offered(&known.name))
+    });
+    let Some(own) = own else {
+        let names = || tools.iter().map(|tool| tool.name.as_str());
+        return Err(Trouble::Tool {
+            name: tool.to_owned(),
+            server: server.to_owned(),
+            nearest: near::nearest(tool, names()).map(str::to_owned),
+            known: names().map(str::to_owned).collect(),
+        });
+    };
+    let params = json!({"name": own.name, "arguments": arguments});
+    match session.call(params, true).end(session.limit()).await {
+        Ok(result) => Ok(Ok(result)),
+        Err(CallError::Answered(error)) => Ok(Err(error)),
+        Err(error) => Err(Trouble::Failed(error.during(server, Step::Serve))),
+    }
+}
+
+/// Writes a result for people: texts as they are, all else by name.
+fn write(result: &Value, out: &mut dyn Write) -> io::Result<()> {
+    let blocks = result.get("content").and_then(Value::as_array);
+    let blocks = blocks.map(Vec::as_slice).unwrap_or_default();
+    for block in blocks {
+        write_block(block, out)?;
+    }
+    match result.get("structuredContent") {
+        Some(structured) if blocks.is_empty() => writeln!(out, "{structured:#}"),
+        _ => Ok(()),
+    }
+}
+
+fn write_block(block: &Value, out: &mut dyn Write) -> io::Result<()> {
+    let text = |value: &Value, name: &str| {
+        let text = value.get(name).and_then(Value::as_str);
+        text.unwrap_or_default().to_owned()
+    };
+    let bytes = |base64: &str| base64.trim_end_matches('=').len() * 3 / 4;
+    let kind = text(block, "type");
+    let named = match kind.as_str() {
+        "text" => return write_text(&text(block, "text"), out),
+        "image" | "audio" => format!(
+            "{kind}: {}, {} bytes",
+            text(block, "mimeType"),
+            bytes(&text(block, "data"))
+        ),
+        "resource_link" => format!("resource: {}", text(block, "uri")),
+        "resource" => {
+            let Some(resource) = block.get("resource") else {
+                return Ok(());
+            };
+            if resource.get("text").is_some() {
+                return write_text(&text(resource, "text"), out);
+            }
+            format!(
+                "resource: {}, {}, {} bytes",
+                text(resource, "uri"),
+                text(resource, "mimeType"),
+                bytes(&text(resource, "blob"))
+            )
+        }
+        "" => "content without a type".to_owned(),
+        other => format!("{other}: not known here"),
+    };
+    writeln!(out, "[{}; --json shows it]", visible(&named))
+}
+
+/// A terminal obeys what it is sent; whatever else reads gets the text itself.
+fn write_text(text: &str, out: &mut dyn Write) -> io::Result<()> {
+    if !io::stdout().is_terminal() {
+        return writeln!(out, "{text}");
+    }
+    for line in text.lines() {
+        writeln!(out, "{}", visible(line))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! `apkit mcp serve`.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, ValueHint};
+
+use apkit::mcp::serve::{self, Allowed, Report, Server};
+use apkit::render::visible;
+
+use super::args::Common;
+use super::connect::{self, Waiting};
+use super::place::Subjects;
+use super::trouble::{Trouble, shown};
+use crate::cli::exit::Exit;
+use crate::cli::failure::{Failure, say};
+
+const EXAMPLES: &str = "\
+Examples:
+  apkit mcp serve tide-table --allow-stdio
+  apkit mcp serve tide-table almanac --allowed-tools 'mcp__api__* mcp__files__read'
+  claude mcp add plugins -- apkit mcp serve tide-table --allow-stdio
+
+Standard output carries MCP and nothing else; what goes wrong is told on standard error.
+";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Arguments {
+    /// Installed packages, package directories, or sources to fetch
+    #[arg(value_name = "SOURCE", required = true, value_hint = ValueHint::AnyPath)]
+    sources: Vec<OsString>,
+
+    /// Offer only these tools, written as in the field `allowed-tools` of a skill
+    /// (repeatable)
+    ///
+    /// Spaces separate them; `*` stands for any text, and `mcp__SERVER` for all tools of a
+    /// server. Tools of hosts, such as `Read` or `Bash(git *)`, are passed over.
+    #[arg(long, value_name = "TOOLS", allow_hyphen_values = true)]
+    allowed_tools: Vec<String>,
+
+    /// How long a host that asks for the tools waits for servers that are still being
+    /// started
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=600))]
+    wait: u64,
+
+    #[command(flatten)]
+    waiting: Waiting,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let allowed = allowed(&arguments.allowed_tools)?;
+    let subjects = Subjects::open(&arguments.sources, &arguments.common)?;
+    let options = serve::Options {
+        session: connect::options(&subjects, arguments.waiting.limit())?,
+        wait: Duration::from_secs(arguments.wait),
+        allowed,
+    };
+    let mut roots = HashSet::new();
+    let mut servers = Vec::new();
+    for subject in &subjects.all {
+        let plan = &subject.plan;
+        // The same package by two names.
+        if !roots.insert(&plan.root) {
+            continue;
+        }
+        for problem in &plan.disabled {
+            tell(&format!("package {}: {problem}", plan.package));
+        }
+        for server in &plan.servers {
+            if let Err(off) = &server.launch {
+                tell(&format!("server `{}` is not offered: {off}", server.name));
+            }
+            let credentials = match connect::credentials(&subjects, &plan.package, server) {
+                Ok(credentials) => credentials,
+                Err(failure) => {
+                    tell(&shown(&failure));
+                    continue;
+                }
+            };
+            servers.push(Server {
+                package: plan.package.clone(),
+                plan: server.clone(),
+                credentials,
+            });
+        }
+    }
+    let report: Report = Arc::new(|text: &str| {
+        let lines: Vec<_> = text.lines().map(visible).collect();
+        say(&format!("apkit: {}", lines.join("\n")));
+    });
+    connect::block_on(async {
+        let stop = stop()?;
+        serve::run(servers, options, io::stdin(), io::stdout(), stop, report).await;
+        Ok(Exit::Clean)
+    })?
+}
+
+fn tell(text: &str) {
+    say(&format!("apkit: {}", visible(text)));
+}
+
+/// What is allowed, and a note about each entry that allows nothing.
+fn allowed(lists: &[String]) -> Result<Option<Allowed>, Trouble> {
+    let mut all: Option<Allowed> = None;
+    for list in lists {
+        let (allowed, ignored) = Allowed::parse(list)?;
+        for (entry, why) in ignored {
+            tell(&format!("--allowed-tools: {entry} is passed over: {why}"));
+        }
+        match &mut all {
+            Some(all) => all.and(allowed),
+            None => all = Some(allowed),
+        }
+    }
+    Ok(all)
+}
+
+/// Ready when the program is asked to end.
+#[cfg(unix)]
+fn stop() -> Result<impl Future<Output = ()>, Failure> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let listen = |kind| signal(kind).map_err(|error| Failure::from(Trouble::Runtime(error)));
+    let mut terminate = listen(SignalKind::terminate())?;
+    let mut interrupt = listen(SignalKind::interrupt())?;
+    let mut hangup = listen(SignalKind::hangup())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    })
+}
+
+/// Ready when the program is asked to end.
+#[cfg(not(unix))]
+fn stop() -> Result<impl Future<Output = ()>, Failure> {
+    Ok(async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    })
+}

@@ -1,0 +1,219 @@
+//! `apkit mcp tools`.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+use clap::{Args, ValueHint};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use apkit::mcp::plan::ServerPlan;
+use apkit::mcp::serve::names;
+use apkit::mcp::session::{self, Facts, Tool};
+use apkit::render::{self, visible};
+
+use super::args::Common;
+use super::connect::{self, Waiting};
+use super::place::Subjects;
+use crate::cli::exit::Exit;
+use crate::cli::failure::{Failure, note};
+use crate::cli::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  apkit mcp tools . --allow-stdio
+  apkit mcp tools tide-table --server almanac --json
+
+Exit status: 0 every server listed its tools, 1 some are off or failed, 2 the run failed.
+";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Arguments {
+    /// An installed package, a package directory, or a source to fetch
+    #[arg(value_name = "SOURCE", default_value = ".", value_hint = ValueHint::AnyPath)]
+    source: OsString,
+
+    /// Only this server
+    #[arg(long, value_name = "NAME")]
+    server: Option<String>,
+
+    /// Write JSON, with the tools as the servers describe them
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    waiting: Waiting,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What a server answered.
+enum Listed {
+    Off(String),
+    Failed(session::Failure),
+    Tools(Facts, Vec<Tool>),
+}
+
+#[derive(Serialize)]
+struct Document<'d> {
+    schema_version: u32,
+    package: &'d str,
+    servers: Vec<Server<'d>>,
+}
+
+#[derive(Serialize)]
+struct Server<'d> {
+    name: &'d str,
+    /// `ok`, `off` or `failed`.
+    state: &'static str,
+    /// Why there are no tools.
+    reason: Option<String>,
+    tools: Vec<Described<'d>>,
+    #[serde(skip)]
+    facts: Option<&'d Facts>,
+}
+
+#[derive(Serialize)]
+struct Described<'d> {
+    /// As `apkit mcp serve` names it.
+    name: String,
+    /// As its server does.
+    tool: &'d str,
+    definition: &'d RawValue,
+}
+
+#[derive(Default, Deserialize)]
+struct Words {
+    #[serde(default)]
+    title: Option<String>,
+    #[serde(default)]
+    description: Option<String>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let sources = std::slice::from_ref(&arguments.source);
+    let subjects = Subjects::open(sources, &arguments.common)?;
+    let options = connect::options(&subjects, arguments.waiting.limit())?;
+    let mut exit = Exit::Clean;
+    for subject in &subjects.all {
+        let plan = &subject.plan;
+        let servers: Vec<&ServerPlan> = match &arguments.server {
+            Some(name) => vec![connect::server(&plan.servers, name)?],
+            None => plan.servers.iter().collect(),
+        };
+        let asked = servers
+            .iter()
+            .map(|server| list(&subjects, &plan.package, server, &options));
+        let listed = connect::block_on(connect::all(asked))?;
+        let document = Document {
+            schema_version: 1,
+            package: &plan.package,
+            servers: servers
+                .iter()
+                .zip(&listed)
+                .map(|(server, listed)| Server::of(server, listed))
+                .collect(),
+        };
+        if document.servers.iter().any(|server| server.state != "ok") {
+            exit = Exit::Findings;
+        }
+        output::to_stdout(|out| match arguments.json {
+            true => render::write_json(out, &document, true),
+            false => document.write(out),
+        })?;
+        if document.servers.is_empty() {
+            note("the package loads no servers; `apkit inspect` says what it has");
+        }
+    }
+    Ok(exit)
+}
+
+async fn list(
+    subjects: &Subjects,
+    package: &str,
+    server: &ServerPlan,
+    options: &session::Options,
+) -> Listed {
+    if let Err(off) = &server.launch {
+        return Listed::Off(off.to_string());
+    }
+    let session = match connect::open(subjects, package, server, options).await {
+        Ok((session, _logs)) => session,
+        Err(failure) => return Listed::Failed(failure),
+    };
+    let listed = match session.tools().await {
+        Ok(tools) => Listed::Tools(session.facts().clone(), tools),
+        Err(failure) => Listed::Failed(failure),
+    };
+    session.close().await;
+    listed
+}
+
+impl<'d> Server<'d> {
+    fn of(server: &'d ServerPlan, listed: &'d Listed) -> Self {
+        let name = server.name.as_str();
+        let (state, reason, facts, tools) = match listed {
+            Listed::Off(reason) => ("off", Some(reason.clone()), None, &[][..]),
+            Listed::Failed(failure) => ("failed", Some(failure.sentence()), None, &[][..]),
+            Listed::Tools(facts, tools) => ("ok", None, Some(facts), &tools[..]),
+        };
+        Self {
+            name,
+            state,
+            reason,
+            tools: tools
+                .iter()
+                .map(|tool| Described {
+                    name: names::offered(name, &tool.name),
+                    tool: &tool.name,
+                    definition: &tool.raw,
+                })
+                .collect(),
+            facts,
+        }
+    }
+}
+
+impl Document<'_> {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        for server in &self.servers {
+            let name = visible(server.name);
+            match (&server.reason, server.facts) {
+                (Some(reason), _) => {
+                    writeln!(out, "{name}: {}, {}", server.state, visible(reason))?;
+                }
+                (None, Some(facts)) => writeln!(
+                    out,
+                    "{name}: {} ({})",
+                    connect::count(server.tools.len(), "tool"),
+                    connect::program(facts)
+                )?,
+                (None, None) => writeln!(out, "{name}")?,
+            }
+            let width = server.tools.iter().map(|tool| tool.name.len()).max();
+            for tool in &server.tools {
+                let words = tool.words();
+                let pad = width.unwrap_or_default();
+                let line = format!("  {:pad$}  {}", tool.name, visible(&words));
+                writeln!(out, "{}", line.trim_end())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Described<'_> {
+    /// Its own name where the other does not show it, and what it does in a line.
+    fn words(&self) -> String {
+        let words: Words = serde_json::from_str(self.definition.get()).unwrap_or_default();
+        let text = words.description.or(words.title).unwrap_or_default();
+        let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+        let line = line.unwrap_or_default();
+        if self.name.ends_with(&format!("__{}", self.tool)) {
+            return line.to_owned();
+        }
+        format!("[{}] {line}", self.tool)
+    }
+}

@@ -1,0 +1,99 @@
+//! Why a command about servers does not do what it was asked. Messages read
+//! after "failed to".
+
+use std::io;
+use std::path::PathBuf;
+
+use apkit::mcp::serve::AllowedError;
+use apkit::mcp::session;
+use apkit::net::{BadAllowance, BadProxy};
+use apkit::render::visible;
+
+use crate::cli::failure::show;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Trouble {
+    /// There is no runtime.
+    #[error("set up for servers: {0}")]
+    Runtime(io::Error),
+
+    /// A variable names a proxy that cannot be used.
+    #[error("set up for servers: {0}")]
+    Proxy(#[from] BadProxy),
+
+    /// A rule names what cannot be connected to.
+    #[error("read the rules for servers: {0}")]
+    Allowance(#[from] BadAllowance),
+
+    /// The server is not there.
+    #[error(
+        "find the server {}: {}",
+        visible(name),
+        near(known, nearest, "there are no servers")
+    )]
+    Server {
+        name: String,
+        nearest: Option<String>,
+        known: Vec<String>,
+    },
+
+    /// The server has no such tool.
+    #[error(
+        "find the tool {} of {}: {}",
+        visible(name),
+        visible(server),
+        near(known, nearest, "it has no tools")
+    )]
+    Tool {
+        name: String,
+        server: String,
+        nearest: Option<String>,
+        known: Vec<String>,
+    },
+
+    /// `--args` cannot be read.
+    #[error("read --args from {}: {error}", show(path))]
+    ReadArguments { path: PathBuf, error: io::Error },
+
+    /// `--args` is no JSON.
+    #[error("read --args: it is no JSON: {0}")]
+    NoJson(serde_json::Error),
+
+    /// `--args` is no object.
+    #[error(
+        "read --args: it is {0}, and the arguments of a tool are an object, such as '{{\"path\": \"a\"}}'"
+    )]
+    NoObject(&'static str),
+
+    /// `--allowed-tools` is no list of tools.
+    #[error("read --allowed-tools: {0}")]
+    Allowed(#[from] AllowedError),
+
+    /// The server failed.
+    #[error("call the tool: {}", shown(.0))]
+    Failed(session::Failure),
+}
+
+/// A failure for people: what a server wrote is written out harmlessly.
+pub(super) fn shown(failure: &session::Failure) -> String {
+    let text = failure.to_string();
+    let lines: Vec<_> = text.lines().map(visible).collect();
+    lines.join("\n")
+}
+
+/// What is meant, or what there is.
+fn near(known: &[String], nearest: &Option<String>, none: &str) -> String {
+    // More do not help.
+    const SHOWN: usize = 20;
+    if let Some(nearest) = nearest {
+        return format!("did you mean {}?", visible(nearest));
+    }
+    match known {
+        [] => none.to_owned(),
+        known => {
+            let some: Vec<_> = known.iter().take(SHOWN).map(|name| visible(name)).collect();
+            let more = if known.len() > SHOWN { ", …" } else { "" };
+            format!("there are {}{more}", some.join(", "))
+        }
+    }
+}

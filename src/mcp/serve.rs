@@ -1,0 +1,143 @@
+//! One MCP server over standard input and output that offers the tools of the
+//! servers of many packages as `mcp__<server>__<tool>`.
+//!
+//! What a server says passes through with its text unchanged: results, errors,
+//! descriptions of tools, log messages. Only names are replaced: those of tools,
+//! of progress tokens and of requests, and the logger of a log message.
+//!
+//! Servers are opened at the same time. A host that asks for the tools waits
+//! for them no longer than [`Options::wait`]; those that come later are
+//! announced by `notifications/tools/list_changed`. A server that ends takes
+//! nothing along: its calls are answered with an error, and the next call starts
+//! it again, after a pause that grows with each end.
+//!
+//! Of what a host offers nothing is passed down (no roots, no sampling, no
+//! elicitation), and of what servers offer only tools and log messages are
+//! passed up.
+
+mod allowed;
+mod bridge;
+mod host;
+mod members;
+pub mod names;
+mod table;
+#[cfg(test)]
+mod tests;
+mod upstream;
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::io::{Read, Write};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use allowed::{Allowed, AllowedError, Ignored};
+
+use super::credential::Credentials;
+use super::plan::ServerPlan;
+use super::session::{self, Failure, Logs, Session};
+
+/// A server to offer.
+pub struct Server {
+    /// The package it is of.
+    pub package: String,
+    /// How it is reached.
+    pub plan: ServerPlan,
+    /// What is sent to it beside what the package says.
+    pub credentials: Credentials,
+}
+
+/// How servers are offered.
+pub struct Options {
+    /// How they are opened. The limit of a call counts for lists of tools only:
+    /// how long a call may take is for the host to say.
+    pub session: session::Options,
+    /// How long a host waits for servers at the start.
+    pub wait: Duration,
+    /// What is offered; everything if there is no list.
+    pub allowed: Option<Allowed>,
+}
+
+/// Takes what is to be told to whoever runs the program.
+pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
+
+type Opening<'l> = Pin<Box<dyn Future<Output = Result<(Session, Logs), Failure>> + Send + 'l>>;
+
+/// Opens sessions with one server.
+trait Launcher: Send + Sync {
+    fn open(&self) -> Opening<'_>;
+}
+
+struct Launch {
+    server: Server,
+    options: session::Options,
+}
+
+impl Launcher for Launch {
+    fn open(&self) -> Opening<'_> {
+        Box::pin(session::open(
+            &self.server.plan,
+            &self.server.credentials,
+            &self.options,
+        ))
+    }
+}
+
+/// Serves a host until its input ends, it reads no more, or `stop` is ready.
+/// When this returns, the servers are gone.
+///
+/// Servers that are off are not opened and not spoken of here.
+pub async fn run(
+    servers: Vec<Server>,
+    options: Options,
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+    stop: impl Future<Output = ()>,
+    report: Report,
+) {
+    let labels = labels(
+        servers
+            .iter()
+            .map(|server| (&*server.package, &*server.plan.name)),
+    );
+    let launchers = servers
+        .into_iter()
+        .zip(labels)
+        .filter(|(server, _)| server.plan.launch.is_ok())
+        .map(|(server, label)| {
+            let options = options.session.clone();
+            let name = server.plan.name.clone();
+            let launcher: Box<dyn Launcher> = Box::new(Launch { server, options });
+            (name, label, launcher)
+        })
+        .collect();
+    bridge::run(
+        launchers,
+        options.wait,
+        options.allowed,
+        input,
+        output,
+        stop,
+        report,
+    )
+    .await;
+}
+
+/// What stands for each server in the names of its tools: its own name, and in
+/// front of it that of its package if servers of two packages have that name.
+fn labels<'s>(servers: impl Iterator<Item = (&'s str, &'s str)> + Clone) -> Vec<String> {
+    let mut packages: HashMap<&str, Vec<&str>> = HashMap::new();
+    for (package, name) in servers.clone() {
+        let of = packages.entry(name).or_default();
+        if !of.contains(&package) {
+            of.push(package);
+        }
+    }
+    servers
+        .map(|(package, name)| match packages.get(name) {
+            Some(several) if several.len() > 1 => format!("{package}_{name}"),
+            _ => name.to_owned(),
+        })
+        .collect()
+}

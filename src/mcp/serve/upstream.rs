@@ -1,0 +1,245 @@
+//! One server below: kept open, listed again when its tools change, started
+//! again when a call needs it and it has ended.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
+
+use super::Launcher;
+use super::host::Out;
+use super::members::Members;
+use super::names;
+use crate::mcp::session::{Failure, Logs, Session, Step, Tool};
+
+/// How long a server stays down after its first end; twice as long after each
+/// further one.
+const PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// A server that ran this long starts with a clean record.
+const LONG_RUN: Duration = Duration::from_secs(60);
+/// A server that says without end that its tools are others is asked no more
+/// often than this.
+const BETWEEN_LISTS: Duration = Duration::from_millis(100);
+
+/// How a server stands.
+#[derive(Clone)]
+pub(super) enum State {
+    /// It is being opened for the first time.
+    Opening,
+    /// It is of use.
+    Up(Session, Arc<[Tool]>),
+    /// It ended; a call after this time starts it again.
+    Down(Failure, Arc<[Tool]>, Instant),
+    /// It is being started again.
+    Again(Arc<[Tool]>),
+    /// It never was of use.
+    Failed(Failure),
+}
+
+impl State {
+    /// The tools that are offered. Those of a server that ended stay: a call
+    /// starts it again.
+    pub(super) fn tools(&self) -> &[Tool] {
+        match self {
+            Self::Up(_, tools) | Self::Down(_, tools, _) | Self::Again(tools) => tools,
+            Self::Opening | Self::Failed(_) => &[],
+        }
+    }
+}
+
+/// One server and how it stands.
+pub(super) struct Upstream {
+    /// Its name in `mcp.json`.
+    server: String,
+    /// What stands for it in the names of its tools.
+    pub(super) label: String,
+    launcher: Box<dyn Launcher>,
+    state: watch::Sender<State>,
+    wanted: Notify,
+    /// Counts every change of every server.
+    changes: Arc<watch::Sender<u64>>,
+    /// What the host wants to be logged: the parameters of `logging/setLevel`.
+    level: Arc<Mutex<Option<Value>>>,
+}
+
+impl Upstream {
+    pub(super) fn new(
+        server: String,
+        label: String,
+        launcher: Box<dyn Launcher>,
+        changes: Arc<watch::Sender<u64>>,
+        level: Arc<Mutex<Option<Value>>>,
+    ) -> Self {
+        Self {
+            server,
+            label,
+            launcher,
+            state: watch::Sender::new(State::Opening),
+            wanted: Notify::new(),
+            changes,
+            level,
+        }
+    }
+
+    pub(super) fn state(&self) -> State {
+        self.state.borrow().clone()
+    }
+
+    /// The names of one of its tools: the one that is offered, and the one it
+    /// would have if its server were alone.
+    pub(super) fn names(&self, tool: &str) -> [String; 2] {
+        [
+            names::offered(&self.label, tool),
+            names::plain(&self.server, tool),
+        ]
+    }
+
+    /// A failure by the name that tells servers of several packages apart.
+    pub(super) fn named(&self, failure: Failure) -> Failure {
+        Failure {
+            server: self.label.clone(),
+            ..failure
+        }
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        !matches!(*self.state.borrow(), State::Opening)
+    }
+
+    fn set(&self, state: State) {
+        self.state.send_replace(state);
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+
+    /// Opens the server and keeps it. Ends when it cannot be opened at all.
+    pub(super) async fn keep(self: Arc<Self>, out: Out, report: Arc<dyn Fn(&str) + Send + Sync>) {
+        let mut pause = PAUSE;
+        loop {
+            let opened = self.open().await;
+            let failure = match opened {
+                Ok((session, logs, tools)) => {
+                    let since = Instant::now();
+                    if let Some(level) = &*lock(&self.level) {
+                        session.set_level(level.clone());
+                    }
+                    self.set(State::Up(session.clone(), tools.into()));
+                    let failure = self.attend(&session, logs, &out, &*report).await;
+                    if since.elapsed() >= LONG_RUN {
+                        pause = PAUSE;
+                    }
+                    failure
+                }
+                Err(failure) => failure,
+            };
+            let failure = self.named(failure);
+            report(&failure.to_string());
+            let state = self.state();
+            if matches!(state, State::Opening) {
+                self.set(State::Failed(failure));
+                return;
+            }
+            let tools = state.tools().into();
+            self.set(State::Down(failure, tools, Instant::now() + pause));
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            self.wanted.notified().await;
+            let tools = self.state().tools().into();
+            self.set(State::Again(tools));
+        }
+    }
+
+    async fn open(&self) -> Result<(Session, Logs, Vec<Tool>), Failure> {
+        let (session, logs) = self.launcher.open().await?;
+        match session.tools().await {
+            Ok(tools) => Ok((session, logs, tools)),
+            Err(failure) => {
+                session.close().await;
+                Err(failure)
+            }
+        }
+    }
+
+    /// Follows what the server says by itself until it ends.
+    async fn attend(
+        &self,
+        session: &Session,
+        mut logs: Logs,
+        out: &Out,
+        report: &(dyn Fn(&str) + Send + Sync),
+    ) -> Failure {
+        loop {
+            tokio::select! {
+                failure = session.ended() => return failure,
+                () = session.tools_changed() => {
+                    match session.tools().await {
+                        Ok(tools) => self.set(State::Up(session.clone(), tools.into())),
+                        Err(failure) => report(&self.named(failure).to_string()),
+                    }
+                    tokio::time::sleep(BETWEEN_LISTS).await;
+                }
+                Some(log) = logs.recv() => {
+                    out.notify("notifications/message", &self.logged(&log)).await;
+                }
+            }
+        }
+    }
+
+    /// A log message with the server's name as that of the logger.
+    fn logged(&self, params: &RawValue) -> String {
+        let Some(mut members) = Members::of(params) else {
+            return params.get().to_owned();
+        };
+        let own = members.get("logger");
+        let own = own.and_then(|name| serde_json::from_str::<String>(name.get()).ok());
+        let logger = match own {
+            Some(own) => format!("{}/{own}", self.label),
+            None => self.label.clone(),
+        };
+        members.set("logger", Value::from(logger).to_string());
+        members.text()
+    }
+
+    /// The session for a call. A server that ended is started again, unless it
+    /// did so a moment ago.
+    pub(super) async fn session(&self) -> Result<Session, Failure> {
+        let mut states = self.state.subscribe();
+        let mut asked = false;
+        loop {
+            let state = states.borrow_and_update().clone();
+            match state {
+                State::Up(session, _) => return Ok(session),
+                State::Failed(failure) => return Err(failure),
+                State::Down(failure, _, until) => {
+                    let left = until.saturating_duration_since(Instant::now());
+                    if asked || !left.is_zero() {
+                        let seconds = left.as_secs() + 1;
+                        return Err(failure
+                            .help(format!("the next call after {seconds} s starts it again")));
+                    }
+                    asked = true;
+                    self.wanted.notify_one();
+                }
+                State::Opening | State::Again(_) => {}
+            }
+            if states.changed().await.is_err() {
+                return Err(Failure::new(&self.label, Step::Serve, "it was ended"));
+            }
+        }
+    }
+
+    /// Ends the session, if there is one.
+    pub(super) async fn close(&self) {
+        let state = self.state();
+        if let State::Up(session, _) = state {
+            session.close().await;
+        }
+    }
+}
+
+/// What the lock guards; a panic elsewhere leaves it usable.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,246 @@
+//! A session with one server: opened by the transport its entry declares and no
+//! other (§7.2.1), initialized, asked for its tools. Whatever goes wrong is a
+//! [`Failure`] of that server alone (§7.2.2).
+//!
+//! The client announces no capability: it offers no roots, no sampling and no
+//! elicitation, and says so to a server that asks for them.
+
+mod connection;
+mod failure;
+#[cfg(test)]
+pub(crate) mod fake;
+mod handshake;
+#[cfg(test)]
+mod tests;
+mod tools;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::RoleClient;
+pub use rmcp::model::ErrorData;
+use rmcp::transport::Transport;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+pub use connection::{Answer, Call, Heard};
+pub use failure::{CallError, Failure, Step};
+pub use handshake::{Facts, LATEST, VERSIONS};
+pub use tools::Tool;
+
+use connection::{Connection, Post};
+
+use super::credential::Credentials;
+use super::plan::{Launch, ServerPlan};
+use super::stdio::Stdio;
+use super::wire::Results;
+use super::{http, stdio};
+
+/// How many of the last lines of standard error are told with a failure.
+const LINES: usize = 5;
+/// How long the end of a process is waited for that does not read any more.
+const DYING: Duration = Duration::from_secs(1);
+
+/// How servers are treated.
+#[derive(Clone)]
+pub struct Options {
+    /// How long starting or connecting and `initialize` may take together.
+    pub opening: Duration,
+    /// How long a request may go without a sign of progress; `None` is for ever.
+    pub call: Option<Duration>,
+    /// What a server that is a subprocess may take.
+    pub stdio: stdio::Limits,
+    /// How servers are reached over HTTP.
+    pub http: http::Rules,
+}
+
+/// An initialized session. It ends, and with it the server's process, when the
+/// last handle is dropped or by [`Session::close`].
+#[derive(Clone)]
+pub struct Session {
+    server: Arc<str>,
+    connection: Connection,
+    facts: Arc<Facts>,
+    call: Option<Duration>,
+}
+
+/// Log messages of a server: the parameters of `notifications/message`. Those
+/// that are not read in time are dropped.
+pub type Logs = mpsc::Receiver<Box<RawValue>>;
+
+/// Opens a session with a server.
+///
+/// # Errors
+///
+/// The server is off, cannot be started or connected to, does not speak a known
+/// version of MCP, or takes too long.
+pub async fn open(
+    server: &ServerPlan,
+    credentials: &Credentials,
+    options: &Options,
+) -> Result<(Session, Logs), Failure> {
+    let name = server.name.as_str();
+    let launch = match &server.launch {
+        Ok(launch) => launch,
+        Err(off) => return Err(Failure::new(name, Step::Start, off.to_string())),
+    };
+    let deadline = Deadline::after(options.opening);
+    let (mut limits, mut rules) = (options.stdio.clone(), options.http.clone());
+    (limits.results, rules.results) = (Results::Text, Results::Text);
+    let unusable = |error: http::StartError| Failure::new(name, Step::Connect, error.to_string());
+    match launch {
+        Launch::Stdio(process) => {
+            let starting = Stdio::start(process, credentials, &limits);
+            let stdio = deadline.keep(name, Step::Start, starting).await?;
+            let stdio =
+                stdio.map_err(|error| Failure::new(name, Step::Start, error.to_string()))?;
+            let watch = stdio.watch();
+            let words = move || {
+                let ending = watch.ending().map(|ending| ending.to_string());
+                (ending, watch.last_lines(LINES))
+            };
+            let post = Post {
+                words: Box::new(words),
+                dying: DYING,
+            };
+            Session::over(name, stdio, post, options, deadline).await
+        }
+        Launch::StreamableHttp(endpoint) => {
+            let transport = http::streamable(endpoint, credentials, &rules);
+            let transport = transport.map_err(unusable)?;
+            let post = last_words(transport.watch());
+            Session::over(name, transport, post, options, deadline).await
+        }
+        Launch::Sse(endpoint) => {
+            let transport = http::sse(endpoint, credentials, &rules);
+            let transport = transport.map_err(unusable)?;
+            let post = last_words(transport.watch());
+            Session::over(name, transport, post, options, deadline).await
+        }
+    }
+}
+
+fn last_words(watch: http::Watch) -> Post {
+    Post {
+        words: Box::new(move || (watch.last(), Vec::new())),
+        dying: Duration::ZERO,
+    }
+}
+
+/// Until when a server has to be open.
+#[derive(Clone, Copy)]
+struct Deadline {
+    at: Instant,
+    limit: Duration,
+}
+
+impl Deadline {
+    fn after(limit: Duration) -> Self {
+        let at = Instant::now() + limit;
+        Self { at, limit }
+    }
+
+    /// What `future` gives, unless it takes too long.
+    async fn keep<T>(
+        self,
+        server: &str,
+        step: Step,
+        future: impl Future<Output = T>,
+    ) -> Result<T, Failure> {
+        tokio::time::timeout_at(self.at, future).await.map_err(|_| {
+            let cause = format!("no answer within {} s", self.limit.as_secs_f32());
+            Failure::new(server, step, cause).help("--timeout gives it more time")
+        })
+    }
+}
+
+impl Session {
+    /// Initializes a session over `transport`; `post` tells of its end.
+    async fn over<T>(
+        server: &str,
+        transport: T,
+        post: Post,
+        options: &Options,
+        deadline: Deadline,
+    ) -> Result<(Self, Logs), Failure>
+    where
+        T: Transport<RoleClient> + 'static,
+    {
+        let post = Arc::new(post);
+        let (connection, logs) = Connection::over(server, transport, Arc::clone(&post));
+        let initialized = handshake::initialize(server, &connection);
+        let facts = match deadline.keep(server, Step::Initialize, initialized).await {
+            Ok(Ok(facts)) => facts,
+            Ok(Err(failure)) => {
+                connection.close().await;
+                return Err(failure.stderr((post.words)().1));
+            }
+            Err(late) => {
+                let failure = late.stderr((post.words)().1);
+                // A server that does not answer may not end quickly either.
+                tokio::spawn(async move { connection.close().await });
+                return Err(failure);
+            }
+        };
+        let session = Self {
+            server: server.into(),
+            connection,
+            facts: Arc::new(facts),
+            call: options.call,
+        };
+        Ok((session, logs))
+    }
+
+    /// What the server said of itself.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// All tools of the server, in order of their names.
+    ///
+    /// # Errors
+    ///
+    /// It answers with an error, not at all, or without end.
+    pub async fn tools(&self) -> Result<Vec<Tool>, Failure> {
+        tools::list(&self.server, &self.facts, &self.connection, self.call).await
+    }
+
+    /// Calls a tool. `params` are those of `tools/call`; with `progress` the
+    /// server is asked to report it.
+    pub fn call(&self, params: Value, progress: bool) -> Call {
+        self.connection.call("tools/call", params, progress)
+    }
+
+    /// How long a call may go without a sign of progress.
+    pub fn limit(&self) -> Option<Duration> {
+        self.call
+    }
+
+    /// Asks the server to log from this level on, if it logs. Its answer is of
+    /// no consequence.
+    pub fn set_level(&self, params: Value) {
+        if self.facts.capabilities.get("logging").is_some() {
+            let call = self.connection.call("logging/setLevel", params, false);
+            let limit = self.call;
+            tokio::spawn(async move { call.end(limit).await.ok() });
+        }
+    }
+
+    /// Waits until the server says that its tools are others.
+    pub async fn tools_changed(&self) {
+        self.connection.changed.notified().await;
+    }
+
+    /// Waits for the end of the session and says why it ended.
+    pub async fn ended(&self) -> Failure {
+        self.connection.ended().await
+    }
+
+    /// Ends the session and waits until the server's process is gone.
+    pub async fn close(&self) {
+        self.connection.close().await;
+    }
+}

@@ -1,0 +1,128 @@
+//! Why a server is of no use: values that say what to do, not errors of the run.
+
+use std::fmt;
+
+use rmcp::model::ErrorData;
+
+use crate::spec::credential;
+
+/// What was being done when a server failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Starting its process.
+    Start,
+    /// Connecting to its address.
+    Connect,
+    /// The exchange of `initialize`.
+    Initialize,
+    /// Asking for its tools.
+    ListTools,
+    /// A request, or waiting for one.
+    Serve,
+}
+
+impl Step {
+    /// The step in one word, for reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Connect => "connect",
+            Self::Initialize => "initialize",
+            Self::ListTools => "tools/list",
+            Self::Serve => "serve",
+        }
+    }
+}
+
+/// How a server failed. No part of it holds what looks like a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The server's name in `mcp.json`.
+    pub server: String,
+    /// What was being done.
+    pub step: Step,
+    /// What went wrong.
+    pub cause: String,
+    /// The way out, if one is known.
+    pub help: Option<String>,
+    /// The last lines that its process wrote to standard error.
+    pub stderr: Vec<String>,
+}
+
+impl Failure {
+    /// A failure of `server` without a way out and without its output.
+    pub fn new(server: &str, step: Step, cause: impl AsRef<str>) -> Self {
+        Self {
+            server: server.to_owned(),
+            step,
+            cause: credential::masked(cause.as_ref()).into_owned(),
+            help: None,
+            stderr: Vec::new(),
+        }
+    }
+
+    /// The same failure with the way out of it.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The same failure with what the process wrote to standard error last.
+    #[must_use]
+    pub fn stderr(mut self, lines: impl IntoIterator<Item = String>) -> Self {
+        self.stderr = lines
+            .into_iter()
+            .map(|line| credential::masked(&line).into_owned())
+            .collect();
+        self
+    }
+
+    /// What went wrong in one line: the step, the cause and the way out.
+    pub fn sentence(&self) -> String {
+        let doing = match self.step {
+            Step::Start => "failed to start",
+            Step::Connect => "failed to connect",
+            Step::Initialize => "failed to initialize",
+            Step::ListTools => "failed to list its tools",
+            Step::Serve => "failed",
+        };
+        match &self.help {
+            Some(help) => format!("{doing}: {}; {help}", self.cause),
+            None => format!("{doing}: {}", self.cause),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "server `{}` {}", self.server, self.sentence())?;
+        for line in &self.stderr {
+            write!(f, "\n  | {line}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a request has no result.
+#[derive(Debug, Clone)]
+pub enum CallError {
+    /// The server's own answer: an error of JSON-RPC, passed on as it came.
+    Answered(ErrorData),
+    /// There is no answer, and why.
+    Failed(Failure),
+}
+
+impl CallError {
+    /// The failure it is while doing `step` with `server`.
+    pub fn during(self, server: &str, step: Step) -> Failure {
+        match self {
+            Self::Answered(error) => Failure::new(
+                server,
+                step,
+                format!("it answered with error {}: {}", error.code.0, error.message),
+            ),
+            Self::Failed(failure) => Failure { step, ..failure },
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The tools of a server, page by page.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::connection::Connection;
+use super::failure::{Failure, Step};
+use super::handshake::Facts;
+
+/// How many tools one server may have.
+const MOST: usize = 10_000;
+/// How many bytes their descriptions may have together.
+const BYTES: usize = 32 << 20;
+
+/// A tool as its server describes it.
+#[derive(Debug, Clone)]
+pub struct Tool {
+    /// Its own name.
+    pub name: String,
+    /// The whole description, as the server wrote it.
+    pub raw: Box<RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Page {
+    tools: Vec<Box<RawValue>>,
+    #[serde(default)]
+    next_cursor: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+}
+
+pub(super) async fn list(
+    server: &str,
+    facts: &Facts,
+    connection: &Connection,
+    limit: Option<Duration>,
+) -> Result<Vec<Tool>, Failure> {
+    // Whoever does not offer tools is not asked for them.
+    if !facts.capabilities.contains_key("tools") {
+        return Ok(Vec::new());
+    }
+    let failed = |cause: String| Failure::new(server, Step::ListTools, cause);
+    let mut tools: Vec<Tool> = Vec::new();
+    let mut bytes = 0_usize;
+    let mut seen = HashSet::new();
+    let mut cursor: Option<String> = None;
+    loop {
+        let params = match &cursor {
+            Some(cursor) => json!({"cursor": cursor}),
+            None => json!({}),
+        };
+        let answer = connection
+            .call("tools/list", params, false)
+            .end(limit)
+            .await;
+        let answer = answer.map_err(|error| error.during(server, Step::ListTools))?;
+        bytes = bytes.saturating_add(answer.get().len());
+        let page: Page = serde_json::from_str(answer.get())
+            .map_err(|error| failed(format!("its list of tools cannot be read: {error}")))?;
+        // What has no name cannot be called.
+        tools.extend(page.tools.into_iter().filter_map(|raw| {
+            let Named { name } = serde_json::from_str(raw.get()).ok()?;
+            Some(Tool { name, raw })
+        }));
+        if tools.len() > MOST {
+            return Err(failed(format!("it lists more than {MOST} tools")));
+        }
+        if bytes > BYTES {
+            return Err(failed(format!(
+                "its list of tools has more than {BYTES} bytes"
+            )));
+        }
+        match page.next_cursor {
+            None => break,
+            Some(next) if !seen.insert(next.clone()) => {
+                return Err(failed(
+                    "its list of tools does not end: a cursor came twice".to_owned(),
+                ));
+            }
+            // Pages without tools and with ever new cursors.
+            Some(_) if seen.len() > MOST => {
+                return Err(failed(format!(
+                    "its list of tools has more than {MOST} pages"
+                )));
+            }
+            next => cursor = next,
+        }
+    }
+    tools.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(tools)
+}

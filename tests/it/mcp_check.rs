@@ -1,0 +1,126 @@
+//! `apkit mcp check`.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::mcp_support::{LONG, over_http, package, package_of, run};
+use crate::support::Place;
+
+#[test]
+fn each_server_has_a_line() {
+    let place = Place::new();
+    let servers: &[(&str, &[&str])] = &[
+        ("good", &[]),
+        ("old", &["--probe=version:2024-11-05"]),
+        ("future", &["--probe=version:2099-01-01"]),
+        ("dead", &["--probe=exit:3"]),
+    ];
+    package(&place, "p", servers);
+    let checked = run(&place, &["check", "p", "--allow-stdio"]);
+    assert_eq!(checked.status, Some(1), "{checked:?}");
+    let lines: Vec<&str> = checked.stdout.lines().collect();
+    let [good, old, future, dead, error] = lines[..] else {
+        panic!("{checked:?}");
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    let start = format!("ok      good: probe {version}, MCP 2025-11-25, 14 tools, ");
+    assert!(good.starts_with(&start) && good.ends_with(" ms"), "{good}");
+    assert!(old.contains("MCP 2024-11-05, 14 tools"), "{old}");
+    assert_eq!(
+        future,
+        "failed  future: failed to initialize: it speaks version \"2099-01-01\" of MCP, apkit speaks 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05; use a release of the server that speaks one of these"
+    );
+    assert_eq!(
+        dead,
+        "failed  dead: failed to initialize: it exited with status 3"
+    );
+    assert_eq!(error, "        | the probe was told to exit");
+}
+
+#[test]
+fn servers_are_waited_for_at_the_same_time() {
+    let place = Place::new();
+    let never: &[&str] = &["--probe=no-initialize"];
+    let servers: Vec<(String, &[&str])> = (0..8).map(|at| (format!("n{at}"), never)).collect();
+    let servers: Vec<(&str, &[&str])> = servers
+        .iter()
+        .map(|(name, args)| (&**name, *args))
+        .collect();
+    package(&place, "p", &servers);
+    let started = Instant::now();
+    let checked = run(&place, &["check", "p", "--allow-stdio", "--timeout", "4"]);
+    assert_eq!(checked.stdout.lines().count(), 8, "{checked:?}");
+    assert!(
+        started.elapsed() < LONG,
+        "one after the other they take 32 s"
+    );
+}
+
+#[test]
+fn json_says_the_same_of_every_package() {
+    let place = Place::new();
+    package(&place, "p", &[("good", &[])]);
+    package(&place, "q", &[("good", &[]), ("dead", &["--probe=exit:3"])]);
+    let checked = run(&place, &["check", "p", "q", "--allow-stdio", "--json"]);
+    assert_eq!(checked.status, Some(1), "{checked:?}");
+    let document: Value = serde_json::from_str(&checked.stdout).expect("JSON");
+    let servers = document["servers"].as_array().expect("a list");
+    assert_eq!(servers.len(), 3);
+    assert_eq!(servers[0]["package"], "p");
+    assert_eq!(servers[0]["state"], "ok");
+    assert_eq!(servers[0]["tools"], 14);
+    assert_eq!(
+        servers[0]["server"],
+        json!({"name": "probe", "version": env!("CARGO_PKG_VERSION")})
+    );
+    assert_eq!(servers[2]["package"], "q");
+    assert_eq!(servers[2]["step"], "initialize");
+    assert_eq!(servers[2]["stderr"], json!(["the probe was told to exit"]));
+    let checked = run(&place, &["check", "p", "q", "--allow-stdio"]);
+    assert!(
+        checked.stdout.starts_with("ok      p/good: "),
+        "{checked:?}"
+    );
+}
+
+#[test]
+fn what_is_off_fails_only_in_a_strict_check() {
+    let place = Place::new();
+    package(&place, "p", &[("good", &[])]);
+    let checked = run(&place, &["check", "p"]);
+    assert_eq!(checked.status, Some(0), "{checked:?}");
+    assert!(
+        checked
+            .stdout
+            .starts_with("off     good: disabled by policy: "),
+        "{checked:?}"
+    );
+    assert_eq!(run(&place, &["check", "p", "--strict"]).status, Some(1));
+    assert_eq!(run(&place, &["check", "none"]).status, Some(2));
+}
+
+#[test]
+fn servers_over_http_are_opened_by_their_type() {
+    let server = over_http(false);
+    let place = Place::new();
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let nobody = format!("http://{}/mcp", gone.local_addr().expect("an address"));
+    drop(gone);
+    let entries = json!({
+        "there": {"type": "streamable-http", "url": server.url("/mcp")},
+        "gone": {"type": "streamable-http", "url": nobody},
+    });
+    package_of(&place, "p", &entries);
+    let checked = run(&place, &["check", "p"]);
+    let lines: Vec<&str> = checked.stdout.lines().collect();
+    assert!(
+        lines[1].starts_with("ok      there: far 2, MCP 2025-11-25, 1 tool, "),
+        "{checked:?}"
+    );
+    assert!(
+        lines[0].contains("the connection was refused"),
+        "{checked:?}"
+    );
+    assert_eq!(checked.status, Some(1));
+}

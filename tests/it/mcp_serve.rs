@@ -1,0 +1,7 @@
+//! `apkit mcp serve`, through the program.
+
+mod end;
+mod isolation;
+mod offer;
+mod pass;
+mod soak;

@@ -1,0 +1,90 @@
+//! How it ends, and what is left then: nothing.
+
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::mcp_support::{Host, LONG, package};
+use crate::probe::{runs, soon};
+use crate::support::Place;
+
+/// A host of two servers that do not want to end, and their process ids.
+fn stubborn(place: &Place) -> (Host, Vec<u32>) {
+    let args: &[&str] = &["--probe=ignore-eof", "--probe=ignore-term"];
+    package(place, "p", &[("one", args), ("two", args)]);
+    let mut host = Host::start(place, &["p"]);
+    let mut ids = vec![host.process("one"), host.process("two")];
+    let child = host.text("mcp__one__stubborn", json!({"how": "orphan"}));
+    ids.push(child.parse().expect("a process id"));
+    assert!(ids.iter().all(|id| runs(*id)));
+    (host, ids)
+}
+
+fn are_gone(ids: &[u32], within: Duration) -> bool {
+    soon(within, || !ids.iter().any(|id| runs(*id)))
+}
+
+#[test]
+fn the_end_of_the_input_ends_it_and_the_servers() {
+    let place = Place::new();
+    let (mut host, ids) = stubborn(&place);
+    assert_eq!(host.end(), (Some(0), String::new()));
+    assert!(are_gone(&ids, Duration::ZERO), "before it ends");
+}
+
+#[test]
+fn answers_on_their_way_are_waited_for() {
+    let place = Place::new();
+    package(&place, "p", &[("probe", &[])]);
+    let mut host = Host::start(&place, &["p"]);
+    let call = json!({"name": "mcp__probe__sleep", "arguments": {"ms": 200}});
+    let id = host.request("tools/call", call);
+    host.end();
+    let answer = host.next();
+    assert_eq!(answer["id"], id);
+    assert_eq!(answer["result"]["content"][0]["text"], "slept");
+}
+
+#[cfg(unix)]
+#[test]
+fn signals_end_it_and_the_servers() {
+    for signal in ["-TERM", "-INT"] {
+        let place = Place::new();
+        let (mut host, ids) = stubborn(&place);
+        let id = host.child.id().to_string();
+        let sent = Command::new("kill").args([signal, &id]).status();
+        assert!(sent.expect("kill runs").success());
+        assert_eq!(host.ended(), (Some(0), String::new()));
+        assert!(are_gone(&ids, Duration::ZERO), "before it ends");
+    }
+}
+
+#[test]
+fn a_host_that_reads_no_more_ends_it() {
+    let place = Place::new();
+    package(&place, "p", &[("probe", &[])]);
+    let mut command = crate::mcp_support::apkit(&place);
+    command.args(["serve", "--allow-stdio", "p"]);
+    let mut child = command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    drop(child.stdout.take());
+    let mut input = child.stdin.take().expect("a pipe");
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    std::io::Write::write_all(&mut input, format!("{ping}\n").as_bytes()).expect("it reads");
+    assert!(soon(LONG, || child.try_wait().expect("a state").is_some()));
+    drop(input);
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_runs_two_seconds_after_it_is_killed() {
+    let place = Place::new();
+    let (mut host, ids) = stubborn(&place);
+    host.child.kill().expect("it runs");
+    host.child.wait().expect("it ends");
+    assert!(are_gone(&ids, Duration::from_secs(2)), "{ids:?}");
+}

@@ -1,0 +1,93 @@
+//! A server that misbehaves costs its own tools.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::mcp_support::{Host, LONG, package};
+use crate::support::Place;
+
+#[test]
+fn bad_servers_cost_their_own_tools_alone() {
+    let place = Place::new();
+    let servers: &[(&str, &[&str])] = &[
+        ("never", &["--probe=no-initialize"]),
+        ("deaf", &["--probe=deaf"]),
+        ("dead", &["--probe=exit:3"]),
+        ("babble", &["--probe=garbage:2000"]),
+        ("endless", &["--probe=line:20000000"]),
+        ("good", &[]),
+    ];
+    package(&place, "p", servers);
+    let started = Instant::now();
+    let mut host = Host::start(&place, &["p", "--wait", "2", "--timeout", "10"]);
+    assert!(started.elapsed() < LONG);
+    assert_eq!(host.names().len(), 14);
+    assert_eq!(host.text("mcp__good__echo", json!({"text": "hi"})), "hi");
+    let (status, errors) = host.end();
+    assert_eq!(status, Some(0));
+    for reason in [
+        "server `dead` failed to initialize: it exited with status 3\n  | the probe was told to exit\n",
+        "server `babble` failed to initialize: it wrote 1001 lines in a row",
+        "server `endless` failed to initialize: it wrote a line of more than 16777216 bytes",
+    ] {
+        assert!(errors.contains(reason), "{errors}");
+    }
+}
+
+#[test]
+fn calls_that_go_wrong_cost_no_other() {
+    let place = Place::new();
+    package(&place, "p", &[("bad", &[]), ("good", &[])]);
+    let mut host = Host::start(&place, &["p"]);
+    let silent = json!({"name": "mcp__bad__silent", "arguments": {}});
+    let waiting = host.request("tools/call", silent);
+    let flood = json!({"messages": 20_000});
+    assert_eq!(host.text("mcp__bad__flood", flood), "written");
+    let garbage = json!({"lines": 300});
+    assert_eq!(host.text("mcp__bad__garbage", garbage), "written");
+    assert_eq!(host.text("mcp__good__echo", json!({"text": "hi"})), "hi");
+
+    // Its end answers what was waiting for it, and nothing else.
+    let dying = host.request(
+        "tools/call",
+        json!({"name": "mcp__bad__die", "arguments": {"status": 7}}),
+    );
+    let mut answers = [host.next(), host.next()];
+    answers.sort_by_key(|answer| answer["id"].as_u64());
+    for (answer, id) in answers.iter().zip([waiting, dying]) {
+        assert_eq!(answer["id"], id);
+        assert_eq!(answer["error"]["code"], -32603);
+        assert_eq!(
+            answer["error"]["message"],
+            "server `bad` failed: it exited with status 7\n  | the probe was told to die"
+        );
+    }
+    assert_eq!(
+        host.text("mcp__good__echo", json!({"text": "still"})),
+        "still"
+    );
+    assert_eq!(host.names().len(), 28, "its tools stay on offer");
+
+    // It is not started again at once, and then it is.
+    let answer = host.call("mcp__bad__echo", json!({"text": "again"}));
+    if let Some(error) = answer["error"]["message"].as_str() {
+        assert!(
+            error.contains("the next call after 1 s starts it again"),
+            "{error}"
+        );
+    }
+    std::thread::sleep(Duration::from_millis(1200));
+    assert_eq!(
+        host.text("mcp__bad__echo", json!({"text": "again"})),
+        "again"
+    );
+    let (status, errors) = host.end();
+    assert_eq!(status, Some(0));
+    assert_eq!(
+        errors
+            .matches("server `bad` failed: it exited with status 7")
+            .count(),
+        1
+    );
+}

@@ -1,0 +1,156 @@
+//! Which tools are offered, and by which names.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::mcp_support::{Host, apkit, over_http, package, package_of, run};
+use crate::support::Place;
+
+#[test]
+fn tools_of_all_packages_are_offered_and_called() {
+    let server = over_http(false);
+    let place = Place::new();
+    package(&place, "p", &[("probe", &["--probe=pages:4"])]);
+    let entry = json!({"far": {"type": "streamable-http", "url": server.url("/mcp")}});
+    package_of(&place, "q", &entry);
+    let mut host = Host::spawn(apkit(&place).args(["serve", "--allow-stdio", "p", "q"]));
+    let facts = host.greet();
+    assert_eq!(facts["serverInfo"]["name"], "apkit");
+    assert_eq!(facts["protocolVersion"], "2025-11-25");
+    assert_eq!(
+        facts["instructions"],
+        "## probe\n\nCall report to see what the probe was given."
+    );
+    let names = host.names();
+    assert_eq!(names.len(), 15);
+    assert_eq!(names[14], "mcp__far__tide");
+    assert_eq!(host.text("mcp__probe__echo", json!({"text": "hi"})), "hi");
+    let answer = host.call("mcp__far__tide", json!({}));
+    assert_eq!(answer["result"]["content"][0]["type"], "hologram");
+    assert_eq!(host.end(), (Some(0), String::new()));
+}
+
+#[test]
+fn programs_are_not_offered_until_they_are_allowed() {
+    let place = Place::new();
+    package(&place, "p", &[("probe", &[])]);
+    let mut host = Host::spawn(apkit(&place).args(["serve", "p"]));
+    host.greet();
+    assert!(host.names().is_empty());
+    let (status, errors) = host.end();
+    assert_eq!(status, Some(0));
+    let start = "apkit: server `probe` is not offered: disabled by policy: programs are not started; --allow-stdio";
+    assert!(errors.starts_with(start), "{errors}");
+}
+
+#[test]
+fn servers_of_one_name_are_told_apart_by_their_packages() {
+    let place = Place::new();
+    package(&place, "p", &[("api", &[]), ("one", &[])]);
+    package(&place, "q", &[("api", &[])]);
+    let mut host = Host::start(
+        &place,
+        &[
+            "p",
+            "q",
+            "p",
+            "--allowed-tools",
+            "mcp__api__echo",
+            "--allowed-tools",
+            "mcp__one__e*",
+        ],
+    );
+    assert_eq!(
+        host.names(),
+        [
+            "mcp__p_api__echo",
+            "mcp__one__echo",
+            "mcp__one__error",
+            "mcp__q_api__echo"
+        ]
+    );
+    assert_eq!(host.text("mcp__q_api__echo", json!({"text": "q"})), "q");
+    assert_eq!(host.end(), (Some(0), String::new()));
+}
+
+#[test]
+fn only_allowed_tools_are_offered_and_called() {
+    let place = Place::new();
+    package(&place, "p", &[("api", &[]), ("files", &[])]);
+    let allowed = "mcp__api__e* mcp__files__report Bash(git *) Read mcp__api__fail(x)";
+    let mut host = Host::start(&place, &["p", "--allowed-tools", allowed]);
+    assert_eq!(
+        host.names(),
+        ["mcp__api__echo", "mcp__api__error", "mcp__files__report"]
+    );
+    let answer = host.call("mcp__files__echo", json!({}));
+    assert_eq!(answer["error"]["code"], -32602);
+    assert_eq!(answer["error"]["message"], "Unknown tool: mcp__files__echo");
+    let (_, errors) = host.end();
+    assert_eq!(
+        errors,
+        "apkit: --allowed-tools: Bash(git *) is passed over: it names no tool of an MCP server\n\
+         apkit: --allowed-tools: Read is passed over: it names no tool of an MCP server\n\
+         apkit: --allowed-tools: mcp__api__fail(x) is passed over: limits on arguments cannot be kept here\n"
+    );
+    let refused = run(
+        &place,
+        &["serve", "p", "--allowed-tools", "mcp__a__b, mcp__a__c"],
+    );
+    assert_eq!(refused.status, Some(2));
+    assert_eq!(
+        refused.stderr,
+        "error: failed to read --allowed-tools: spaces separate the tools, not commas\n"
+    );
+}
+
+#[test]
+fn names_hold_what_hosts_take_and_the_first_keeps_one() {
+    let place = Place::new();
+    let long = "l".repeat(80);
+    package(&place, "p", &[("a.b", &[]), ("a_b", &[]), (&long, &[])]);
+    let mut host = Host::start(&place, &["p"]);
+    let names = host.names();
+    assert_eq!(names.len(), 28, "{names:?}");
+    assert!(names.iter().all(|name| {
+        name.len() <= 64
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+    }));
+    let long = names
+        .iter()
+        .find(|name| name.starts_with("mcp__lll"))
+        .expect("one");
+    assert_eq!(long.len(), 64);
+    let (_, errors) = host.end();
+    let collision = "apkit: tool `echo` of server `a_b` is not offered: tool `echo` of server `a.b` has its name mcp__a_b__echo\n";
+    assert_eq!(errors.matches(collision).count(), 1, "{errors}");
+    assert_eq!(errors.lines().count(), 14, "{errors}");
+}
+
+#[test]
+fn tools_that_come_later_are_announced() {
+    let place = Place::new();
+    package(&place, "p", &[("probe", &[])]);
+    let mut host = Host::start(&place, &["p"]);
+    assert_eq!(host.names().len(), 14);
+    let arguments = json!({"name": "mcp__probe__change_tools", "arguments": {"name": "later"}});
+    let (_, before) = host.ask_all("tools/call", arguments);
+    let announced = match before.first() {
+        Some(message) => message.clone(),
+        None => host.next(),
+    };
+    assert_eq!(
+        announced,
+        json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+    );
+    let names = host.names();
+    assert_eq!(names.len(), 15);
+    assert_eq!(host.text("mcp__probe__later", json!({})), "later");
+    assert!(
+        host.is_silent(Duration::from_millis(300)),
+        "one notice is enough"
+    );
+}

@@ -1,0 +1,91 @@
+//! What passes through.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::mcp_support::{Host, package};
+use crate::support::Place;
+
+fn host(place: &Place) -> Host {
+    package(place, "p", &[("probe", &[])]);
+    Host::start(place, &["p"])
+}
+
+#[test]
+fn errors_and_results_are_the_servers() {
+    let place = Place::new();
+    let mut host = host(&place);
+    let arguments = json!({"code": -32042, "message": "not today", "data": {"z": [1, null]}});
+    let answer = host.call("mcp__probe__error", arguments);
+    assert_eq!(
+        answer["error"],
+        json!({"code": -32042, "message": "not today", "data": {"z": [1, null]}})
+    );
+    let answer = host.call("mcp__probe__fail", json!({"text": "no tide"}));
+    assert_eq!(
+        answer["result"],
+        json!({"content": [{"type": "text", "text": "no tide"}], "isError": true})
+    );
+    let bytes = 3_000_000;
+    let text = host.text("mcp__probe__big", json!({"bytes": bytes}));
+    assert_eq!(text.len(), bytes);
+}
+
+#[test]
+fn progress_comes_with_the_hosts_token() {
+    let place = Place::new();
+    let mut host = host(&place);
+    let params = json!({
+        "name": "mcp__probe__sleep",
+        "arguments": {"ms": 60, "steps": 3},
+        "_meta": {"progressToken": "mine"},
+    });
+    let (answer, before) = host.ask_all("tools/call", params);
+    assert_eq!(answer["result"]["content"][0]["text"], "slept");
+    let progress: Vec<&Value> = before.iter().map(|message| &message["params"]).collect();
+    let expected = |at: u32| json!({"progressToken": "mine", "progress": at, "total": 3});
+    assert_eq!(progress, [&expected(1), &expected(2), &expected(3)]);
+    // Whoever does not ask gets none.
+    let params = json!({"name": "mcp__probe__sleep", "arguments": {"ms": 60, "steps": 3}});
+    assert!(host.ask_all("tools/call", params).1.is_empty());
+}
+
+#[test]
+fn cancellation_reaches_the_server_and_is_not_answered() {
+    let place = Place::new();
+    let mut host = host(&place);
+    let params = json!({
+        "name": "mcp__probe__sleep",
+        "arguments": {"ms": 60_000, "steps": 6000},
+        "_meta": {"progressToken": 1},
+    });
+    let id = host.request("tools/call", params);
+    assert_eq!(host.next()["method"], "notifications/progress");
+    host.send(
+        &json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": id, "reason": "enough"}}),
+    );
+    let report = loop {
+        let (report, _) = host.ask_all("tools/call", json!({"name": "mcp__probe__report"}));
+        let report = report["result"]["structuredContent"].clone();
+        if report["cancelled"] != json!([]) {
+            break report;
+        }
+    };
+    assert_eq!(report["cancelled"].as_array().map(Vec::len), Some(1));
+    assert!(host.is_silent(Duration::from_millis(200)));
+}
+
+#[test]
+fn calls_run_at_the_same_time() {
+    let place = Place::new();
+    let mut host = host(&place);
+    let slow = json!({"name": "mcp__probe__sleep", "arguments": {"ms": 60_000}});
+    host.request("tools/call", slow);
+    assert_eq!(
+        host.text("mcp__probe__echo", json!({"text": "quick"})),
+        "quick"
+    );
+    host.child.kill().expect("it runs");
+}

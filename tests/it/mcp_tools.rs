@@ -1,0 +1,99 @@
+//! `apkit mcp tools`.
+
+use serde_json::{Value, json};
+
+use crate::mcp_support::{package, run};
+use crate::support::Place;
+
+#[test]
+fn tools_are_listed_by_the_name_a_host_sees() {
+    let place = Place::new();
+    package(&place, "p", &[("pro be", &["--probe=pages:3"])]);
+    let listed = run(&place, &["tools", "p", "--allow-stdio"]);
+    assert_eq!(listed.status, Some(0), "{listed:?}");
+    let mut lines = listed.stdout.lines();
+    let head = format!(
+        "pro be: 14 tools (probe {}, MCP 2025-11-25)",
+        env!("CARGO_PKG_VERSION")
+    );
+    assert_eq!(lines.next(), Some(head.as_str()));
+    assert_eq!(
+        lines.next(),
+        Some("  mcp__pro_be__big           Gives a text of so many `bytes`.")
+    );
+    assert_eq!(lines.count(), 13);
+
+    let listed = run(
+        &place,
+        &[
+            "tools",
+            "p",
+            "--allow-stdio",
+            "--json",
+            "--server",
+            "pro be",
+        ],
+    );
+    let document: Value = serde_json::from_str(&listed.stdout).expect("JSON");
+    assert_eq!(document["package"], "p");
+    assert_eq!(document["servers"][0]["state"], "ok");
+    let tools = document["servers"][0]["tools"].as_array().expect("a list");
+    assert_eq!(tools.len(), 14);
+    assert_eq!(
+        tools[3],
+        json!({"name": "mcp__pro_be__echo", "tool": "echo", "definition": {
+            "name": "echo",
+            "description": "Gives `text` back.",
+            "inputSchema": {"type": "object"},
+        }})
+    );
+}
+
+#[test]
+fn programs_are_off_until_they_are_allowed() {
+    let place = Place::new();
+    package(&place, "p", &[("probe", &[])]);
+    let listed = run(&place, &["tools", "p"]);
+    assert_eq!(listed.status, Some(1), "{listed:?}");
+    let line = "probe: off, disabled by policy: programs are not started; --allow-stdio starts them this time";
+    assert!(listed.stdout.starts_with(line), "{listed:?}");
+}
+
+#[test]
+fn one_bad_server_keeps_no_other_from_its_tools() {
+    let place = Place::new();
+    let servers: &[(&str, &[&str])] = &[
+        ("dead", &["--probe=exit:3"]),
+        ("probe", &[]),
+        ("never", &["--probe=no-initialize"]),
+    ];
+    package(&place, "p", servers);
+    let listed = run(&place, &["tools", "p", "--allow-stdio", "--timeout", "3"]);
+    assert_eq!(listed.status, Some(1), "{listed:?}");
+    let heads: Vec<&str> = listed
+        .stdout
+        .lines()
+        .filter(|line| !line.starts_with(' '))
+        .collect();
+    assert_eq!(
+        heads[0],
+        "dead: failed, failed to initialize: it exited with status 3"
+    );
+    assert!(heads[1].starts_with("probe: 14 tools"), "{heads:?}");
+    assert_eq!(
+        heads[2],
+        "never: failed, failed to initialize: no answer within 3 s; --timeout gives it more time"
+    );
+}
+
+#[test]
+fn a_server_that_is_not_there_is_told_from_those_that_are() {
+    let place = Place::new();
+    package(&place, "p", &[("almanac", &[])]);
+    let listed = run(&place, &["tools", "p", "--server", "almanack"]);
+    assert_eq!(listed.status, Some(2));
+    assert_eq!(
+        listed.stderr,
+        "error: failed to find the server almanack: did you mean almanac?\n"
+    );
+}
