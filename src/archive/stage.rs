@@ -15,6 +15,8 @@ use super::{
 
 /// Bytes read and written at once.
 const BUFFER: usize = 64 << 10;
+/// The most directories that a refusal names.
+const MOST_NAMED: usize = 12;
 
 /// What becomes of a link that is not one of the package's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -248,6 +250,44 @@ impl Stage {
                 .is_some_and(|place| place.kind == Kind::Directory && place.spelling == path)
     }
 
+    /// The refusal for a directory that is missing below `top`, with what is there
+    /// instead.
+    pub(super) fn no_directory(&self, top: &str, path: &EntryPath) -> Refusal {
+        let join = |above: &str, below: &str| match above {
+            "" => below.to_owned(),
+            above => format!("{above}/{below}"),
+        };
+        let mut above = String::new();
+        for part in path.parts() {
+            let next = join(&above, part);
+            if !self.has_directory(&join(top, &next)) {
+                break;
+            }
+            above = next;
+        }
+        let beginning = match join(top, &above) {
+            place if place.is_empty() || place.ends_with('/') => place,
+            place => place + "/",
+        };
+        let directories = self.places.values();
+        let directories = directories.filter(|place| place.kind == Kind::Directory);
+        let names = directories.filter_map(|place| {
+            let name = place.spelling.strip_prefix(&*beginning)?;
+            (!name.is_empty() && !name.contains('/')).then(|| name.to_owned())
+        });
+        let mut there: Vec<String> = names.collect();
+        there.sort_unstable();
+        if there.len() > MOST_NAMED {
+            there.truncate(MOST_NAMED);
+            there.push("…".to_owned());
+        }
+        Refusal::NoDirectory {
+            path: path.to_string(),
+            above,
+            there,
+        }
+    }
+
     /// The names at the top, sorted.
     pub fn top_level(&self) -> impl Iterator<Item = &str> {
         self.top.iter().map(String::as_str)
@@ -263,8 +303,12 @@ impl Stage {
     /// ([`Links::Refuse`]), or when the system makes no links.
     pub fn finish(mut self, root: &str) -> Result<Staged, Refusal> {
         if !self.has_directory(root) {
-            return Err(Refusal::NoDirectory {
-                path: root.to_owned(),
+            return Err(match EntryPath::parse(root.as_bytes()) {
+                Ok(path) => self.no_directory("", &path),
+                Err(problem) => Refusal::Path {
+                    entry: root.to_owned(),
+                    problem,
+                },
             });
         }
         let directory = if root.is_empty() {

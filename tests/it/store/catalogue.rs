@@ -1,7 +1,7 @@
 //! What there is to install, and the skills of what is installed.
 
 use super::world::{World, skill};
-use crate::support::manifest;
+use crate::support::{Run, manifest};
 
 #[test]
 fn directories_of_packages_are_listed_with_findings() {
@@ -37,7 +37,24 @@ fn directories_of_packages_are_listed_with_findings() {
         "{}",
         more.stdout
     );
-    world.expect(2, &["list", "--available", "--from", "nowhere"]);
+    // The mark is there however the directory is named.
+    let is_marked = |run: &Run| {
+        let mut lines = run.stdout.lines();
+        lines.any(|line| line.starts_with("aa 1.0.0") && line.ends_with("/packages/a  installed"))
+    };
+    assert!(is_marked(&more), "{}", more.stdout);
+    assert_eq!(listed[0]["installed"], true);
+    // One that is away does not hide the others.
+    let run = world.expect(2, &["list", "--available", "--from", "nowhere"]);
+    assert!(run.stderr.contains("nowhere"), "{}", run.stderr);
+    assert!(is_marked(&run), "{}", run.stdout);
+    let found = world.json(2, &["list", "--available", "--from", "nowhere", "--json"]);
+    assert_eq!(found["available"].as_array().map(Vec::len), Some(3));
+    let nowhere = world.path("nowhere");
+    assert_eq!(
+        found["unreadable"][0]["path"],
+        nowhere.to_string_lossy().as_ref()
+    );
 }
 
 #[test]

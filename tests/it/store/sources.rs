@@ -353,3 +353,30 @@ fn an_address_that_can_only_be_a_repository_needs_no_git_plus() {
         run.stderr
     );
 }
+
+#[test]
+fn a_directory_of_an_archive_is_named_with_or_without_its_top() {
+    let world = World::new();
+    for name in ["ebb", "tide"] {
+        world.package(&format!("multi/plugins/{name}"), name, "One.");
+    }
+    tgz(&world.path("multi"), "packages/", &world.path("multi.tgz"));
+    for path in ["plugins/tide", "packages/plugins/tide"] {
+        let source = format!("./multi.tgz?path={path}");
+        let found = world.json(0, &["import", &source, "--dry-run", "--json"]);
+        assert_eq!(found["results"][0]["name"], "tide");
+    }
+    for (path, wanted) in [
+        (
+            "tide",
+            "it holds no directory \"tide\"; at its top are plugins\n",
+        ),
+        (
+            "plugins/flood",
+            "\"plugins/flood\"; in \"plugins\" are ebb, tide\n",
+        ),
+    ] {
+        let run = world.expect(2, &["import", &format!("./multi.tgz?path={path}")]);
+        assert!(run.stderr.contains(wanted), "{}", run.stderr);
+    }
+}
