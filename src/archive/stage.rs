@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha2::{Digest as _, Sha256};
 
@@ -28,6 +30,25 @@ pub enum Links {
     LeaveOut,
 }
 
+/// How many files a stage has taken in, for whoever watches it meanwhile.
+#[derive(Debug, Default)]
+pub struct Count {
+    files: AtomicU64,
+    expected: AtomicU64,
+}
+
+impl Count {
+    /// Files taken in so far.
+    pub fn files(&self) -> u64 {
+        self.files.load(Ordering::Relaxed)
+    }
+
+    /// How many there will be; 0 if that is not known.
+    pub fn expected(&self) -> u64 {
+        self.expected.load(Ordering::Relaxed)
+    }
+}
+
 /// Builds a tree in an empty directory of ours, entry by entry. Every source goes
 /// through it, so that the same content gives the same tree.
 ///
@@ -46,6 +67,7 @@ pub struct Stage {
     links: BTreeMap<EntryPath, LinkTarget>,
     left_out: Vec<LeftOut>,
     total: u64,
+    count: Arc<Count>,
     buffer: Vec<u8>,
 }
 
@@ -117,6 +139,7 @@ impl Stage {
             links: BTreeMap::new(),
             left_out: Vec::new(),
             total: 0,
+            count: Arc::default(),
             buffer: vec![0; BUFFER],
         })
     }
@@ -125,6 +148,17 @@ impl Stage {
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// How many files it has taken in.
+    #[must_use]
+    pub fn count(&self) -> &Arc<Count> {
+        &self.count
+    }
+
+    /// Says how many files there will be, for whoever watches.
+    pub(crate) fn expect(&self, files: usize) {
+        self.count.expected.store(files as u64, Ordering::Relaxed);
     }
 
     /// Where it builds.
@@ -201,6 +235,7 @@ impl Stage {
             executable,
         };
         self.files.insert(path, node);
+        self.count.files.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 

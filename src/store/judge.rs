@@ -80,6 +80,7 @@ impl Store {
         directory: &Path,
     ) -> Result<Judged, Error> {
         let material = self.fetch(source, request, directory)?;
+        request.progress.judge();
         self.judge(source, material, options, None)
     }
 

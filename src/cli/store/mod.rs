@@ -17,7 +17,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use apkit::source::{Environment, Progress, Quiet, Request, Stop};
+use apkit::source::{Environment, Request, Stop};
 use apkit::store::{self, Store};
 use apkit::sys;
 
@@ -39,7 +39,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Session {
     environment: Environment,
     stop: Stop,
-    progress: Box<dyn Progress>,
+    progress: progress::Shown,
 }
 
 impl Session {
@@ -59,14 +59,14 @@ impl Session {
                 program: env::current_exe().ok(),
             },
             stop,
-            progress: progress::on_terminal(),
+            progress: progress::Shown::on_terminal(),
         })
     }
 
     pub(crate) fn request(&self) -> Request<'_> {
         Request {
             environment: &self.environment,
-            progress: &*self.progress,
+            progress: &self.progress,
             stop: &self.stop,
             pinned: None,
             permit: None,
@@ -79,7 +79,7 @@ impl Session {
 
     /// Ends the line that shows how a fetch proceeds, before the results.
     fn end(&mut self) {
-        self.progress = Box::new(Quiet);
+        self.progress.end();
     }
 
     fn stop(&self) -> &Stop {

@@ -16,7 +16,7 @@ use crate::support::finish;
 use crate::web::{Reply, Server};
 
 /// Packs a directory with every entry below `prefix`.
-fn tgz(from: &Path, prefix: &str, to: &Path) {
+pub(super) fn tgz(from: &Path, prefix: &str, to: &Path) {
     let gzip = flate2::write::GzEncoder::new(
         File::create(to).expect("a file"),
         flate2::Compression::fast(),
