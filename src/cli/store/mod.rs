@@ -15,6 +15,7 @@ mod words;
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use apkit::source::{Environment, Request, Stop};
@@ -35,6 +36,14 @@ pub(crate) use verify::run as verify;
 /// How long a command waits for another one that changes the same store.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Set when the user interrupts this process; one for all sessions.
+static STOP: OnceLock<Stop> = OnceLock::new();
+
+/// Whether the user interrupted a session.
+pub(crate) fn was_interrupted() -> bool {
+    STOP.get().is_some_and(Stop::is_requested)
+}
+
 /// What a fetch works with, taken from the process.
 pub(crate) struct Session {
     environment: Environment,
@@ -49,8 +58,11 @@ impl Session {
             path: PathBuf::from("."),
             error,
         })?;
-        let stop = Stop::default();
-        sys::on_interrupt(stop.flag());
+        let stop = STOP.get_or_init(|| {
+            let stop = Stop::default();
+            sys::on_interrupt(stop.flag());
+            stop
+        });
         Ok(Self {
             environment: Environment {
                 variables: env::vars_os().collect(),
@@ -58,7 +70,7 @@ impl Session {
                 directory,
                 program: env::current_exe().ok(),
             },
-            stop,
+            stop: stop.clone(),
             progress: progress::Shown::on_terminal(),
         })
     }

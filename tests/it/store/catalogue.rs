@@ -64,6 +64,8 @@ fn the_skills_of_all_packages_are_listed_and_shown() {
     world.package("b", "bb", "B.");
     world.write("b/plugin.json", manifest("bb", "\"version\": \"newest\""));
     world.expect(0, &["import", "./a", "./b"]);
+    // Two have one of the name, so that it does not say which.
+    world.expect(2, &["skills", "show", "tides"]);
     let listed = world.json(0, &["skills", "--json"]);
     let listed = listed["skills"].as_array().expect("a list");
     assert_eq!(listed.len(), 2);
@@ -111,4 +113,15 @@ fn the_skills_of_all_packages_are_listed_and_shown() {
     assert!(run.stderr.contains("did you mean tides?"), "{}", run.stderr);
     world.expect(2, &["skills", "show", "tides"]);
     assert_eq!(skill("B."), world.place.read("b/skills/tides/SKILL.md"));
+}
+
+#[test]
+fn a_skill_that_one_package_has_is_shown_by_its_name() {
+    let world = World::new();
+    world.package("a", "aa", "High water.");
+    world.expect(0, &["import", "./a"]);
+    let run = world.expect(0, &["skills", "show", "tides"]);
+    assert!(run.stdout.contains("High water."), "{}", run.stdout);
+    let run = world.expect(2, &["skills", "show", "ebb"]);
+    assert!(run.stderr.contains("write PACKAGE/NAME"), "{}", run.stderr);
 }

@@ -201,7 +201,7 @@ fn a_package_of_a_registry_is_pinned_followed_and_put_back() {
     fs::remove_file(world.path("home/.agents/apkit.toml")).expect("removed");
     drop(server);
     let run = world.expect(2, &["update"]);
-    assert!(run.stdout.contains("unreachable"), "{}", run.stdout);
+    assert!(run.stdout.contains("not reachable"), "{}", run.stdout);
     world.expect(0, &["verify"]);
     world.assert_tidy();
 }
