@@ -126,6 +126,7 @@ fn exit_of(result: &Line) -> Exit {
     match &result.result {
         Ok(Imported::Done(_)) => Exit::Clean,
         Ok(Imported::Rejected(_)) => Exit::Findings,
+        Err(error) if error.is_denied() => Exit::Findings,
         _ => Exit::Failed,
     }
 }
@@ -235,7 +236,12 @@ fn as_json(result: Line, store: &Store) -> Value {
             members.insert("package".to_owned(), json::package(*package));
         }
         Err(error) => {
-            members.insert("outcome".to_owned(), json!("failed"));
+            let outcome = if error.is_denied() {
+                "denied"
+            } else {
+                "failed"
+            };
+            members.insert("outcome".to_owned(), json!(outcome));
             members.insert("message".to_owned(), json!(error.to_string()));
         }
     }

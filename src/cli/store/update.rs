@@ -101,6 +101,7 @@ fn exit_of(line: &Line) -> Exit {
     match &line.result {
         Ok(Updated::Current(_) | Updated::Done(_)) => Exit::Clean,
         Ok(Updated::Available { .. } | Updated::Rejected(_)) => Exit::Findings,
+        Err(error) if error.is_denied() => Exit::Findings,
         Err(_) => Exit::Failed,
     }
 }
@@ -220,7 +221,9 @@ fn as_json(line: Line) -> Value {
             members.insert("package".to_owned(), json::package(*package));
         }
         Err(error) => {
-            let word = if error.is_unreachable() {
+            let word = if error.is_denied() {
+                "denied"
+            } else if error.is_unreachable() {
                 "unreachable"
             } else {
                 "failed"

@@ -191,7 +191,7 @@ fn a_package_of_a_registry_is_pinned_followed_and_put_back() {
     ] {
         world.write("home/.agents/apkit.toml", rules);
         for command in [["import", "npm:tide-table"], ["update", "tide-table"]] {
-            let run = world.expect(2, &command);
+            let run = world.expect(1, &command);
             let told = format!("{}{}", run.stdout, run.stderr);
             assert!(told.contains("127.0.0.1 may not be asked: "), "{told}");
             assert!(told.contains("apkit.toml"), "{told}");
@@ -218,7 +218,7 @@ fn the_host_of_a_tarball_is_held_against_the_rules_before_it_is_asked() {
         "home/.agents/apkit.toml",
         "[[deny]]\nhost = \"127.0.0.1\"\n",
     );
-    let run = world.expect(2, &["import", "npm:tide-table"]);
+    let run = world.expect(1, &["import", "npm:tide-table"]);
     let told = "127.0.0.1 may not be asked: ";
     assert!(run.stderr.contains(told), "{}", run.stderr);
     assert_eq!(server.targets(), ["/tide-table"]);
