@@ -10,6 +10,7 @@
 //! | [`export`] | writing packages: a plan, and its application as a whole or not at all |
 //! | [`edit`] | changing packages in place: mending findings, keeping manifests in step, beginning one |
 //! | [`store`] | installed packages: lock file, whole changes, rules, catalogue |
+//! | [`mcp`] | the client of MCP servers: launch plans, transports, sessions, one server for all |
 //! | [`host`] | thin adapters, one per host of the memory plugin: payloads in, transcripts as turns, answers out |
 //! | [`source`] | where packages come from: git, npm, archives, directories → a contained tree |
 //! | [`everos`] | the memory plugin, host-neutral: recall, capture, seal |
@@ -33,6 +34,7 @@ pub mod edit;
 pub mod everos;
 pub mod export;
 pub mod host;
+pub mod mcp;
 pub mod net;
 pub mod package;
 pub mod render;

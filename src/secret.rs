@@ -145,7 +145,7 @@ pub fn strength(name: &str, place: Place) -> Option<Strength> {
 
 /// The words of a name, in small letters and without digits at their end:
 /// `clientSecret2`, `client-secret`, `CLIENT_SECRET`.
-fn words(name: &str) -> Vec<String> {
+pub fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut previous = '_';
     for ch in name.chars() {

@@ -79,6 +79,8 @@ pub(crate) enum Command {
     Remove(store::Remove),
     /// List the skills of installed packages, or show one
     Skills(store::Skills),
+    /// Work with the MCP servers of a package
+    Mcp(super::mcp::Mcp),
     /// Look at the EverOS memory of Claude Code
     Everos(super::everos::Everos),
     /// Run a hook of the memory plugin, for a host
@@ -440,6 +442,8 @@ pub(crate) enum Document {
     Report,
     /// The report of `apkit export --format json`
     Export,
+    /// What `apkit mcp plan --json` prints
+    McpPlan,
 }
 
 const EXPORT_EXAMPLES: &str = "\

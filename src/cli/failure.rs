@@ -167,6 +167,29 @@ pub(crate) enum Failure {
     #[error("show the skill {}: write PACKAGE/NAME, as `apkit skills` lists them", visible(.0))]
     NoSkillName(String),
 
+    /// What `mcp` was given is nothing that it could mean.
+    #[error(
+        "find {}: it is neither an installed package, nor a directory, nor a source that can be fetched",
+        visible(.0)
+    )]
+    NoSubject(String),
+
+    /// The file of credentials cannot be used.
+    #[error("read the credentials: {0}")]
+    Credentials(apkit::mcp::credential::FileError),
+
+    /// `--credential` holds none.
+    #[error("read --credential: {0}")]
+    NotGiven(#[from] apkit::mcp::credential::NotGiven),
+
+    /// A credential is given to a server that is not there.
+    #[error(
+        "give a credential to the server {}: {}",
+        visible(server),
+        servers_there(known)
+    )]
+    NoServer { server: String, known: Vec<String> },
+
     /// There is no temporary directory.
     #[error("make a directory in {}: {}", show(path), reason(error))]
     Scratch { path: PathBuf, error: io::Error },
@@ -199,6 +222,10 @@ impl Failure {
                     },
                 ..
             } => Some("these are warnings; --allow-warnings writes it all the same"),
+            Self::Export {
+                error: apkit::export::Error::Credentials(_),
+                ..
+            } => Some("take them out; if they are none, --allow-warnings writes it all the same"),
             Self::Plan(apkit::export::PlanError::SkillNames(problems))
                 if problems.iter().all(|problem| problem.suggestion.is_some()) =>
             {
@@ -285,6 +312,13 @@ fn found_instead(manifests: &[String], skills: usize) -> String {
     match &found[..] {
         [] => "; what .gitignore names is left out".to_owned(),
         found => format!("; found instead:\n  {}", found.join("\n  ")),
+    }
+}
+
+fn servers_there(known: &[String]) -> String {
+    match known {
+        [] => "there are no servers".to_owned(),
+        known => format!("there are only {}", visible(&known.join(", "))),
     }
 }
 

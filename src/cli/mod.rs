@@ -8,9 +8,12 @@ mod explain;
 mod export;
 mod failure;
 mod fix;
+#[cfg(unix)]
+mod guard;
 mod hook;
 mod init;
 mod inspect;
+mod mcp;
 mod output;
 mod schema;
 mod screen;
@@ -23,6 +26,8 @@ mod validate;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+#[cfg(unix)]
+use apkit::sys::child;
 use clap::Parser as _;
 
 use args::{Cli, Command};
@@ -36,6 +41,10 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     // A hook runs before every prompt: nothing is set up that it does not need.
     if arguments.next_if(|first| first == "hook").is_some() {
         return hook::run(&arguments.next().unwrap_or_default());
+    }
+    #[cfg(unix)]
+    if arguments.next_if(|first| first == child::GUARD).is_some() {
+        return guard::run(&arguments.next().unwrap_or_default());
     }
     let cli = match Cli::try_parse_from(program.into_iter().chain(arguments)) {
         Ok(cli) => cli,
@@ -66,6 +75,7 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Skills(arguments) => store::skills(arguments),
         Command::Export(arguments) => export::run(arguments),
         Command::Everos(arguments) => everos::run(arguments),
+        Command::Mcp(arguments) => mcp::run(arguments, cli.color),
         Command::Hook(arguments) => return hook::run(&arguments.event),
         Command::Completions(arguments) => shell::completions(arguments),
         Command::Man(arguments) => shell::man(arguments),

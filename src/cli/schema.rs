@@ -8,17 +8,18 @@ use apkit::spec::version::{self, SchemaKind};
 use super::args::{Document, Schema};
 use super::exit::Exit;
 use super::failure::Failure;
-use super::output;
+use super::{mcp, output};
 
 pub(crate) fn run(arguments: &Schema) -> Result<Exit, Failure> {
     let kind = match arguments.document {
         Document::Plugin => SchemaKind::Plugin,
         Document::Mcp => SchemaKind::Mcp,
-        Document::Report | Document::Export if arguments.spec.is_some() => {
+        Document::Report | Document::Export | Document::McpPlan if arguments.spec.is_some() => {
             return Err(Failure::ReportHasNoSpec);
         }
         Document::Report => return print(json_v1::SCHEMA),
         Document::Export => return print(report::SCHEMA),
+        Document::McpPlan => return print(mcp::PLAN_SCHEMA),
     };
     let version = arguments.spec.as_deref().unwrap_or(version::current().id);
     // Every version that the argument takes has a schema, as a test proves.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use apkit::source::{self, Source};
+use apkit::source::Source;
 
 use super::failure::{Failure, slashed};
 use super::store::{Scratch, Session};
@@ -66,16 +66,10 @@ impl Target {
             Source::Directory(path) => return Self::of(&path),
             source => source,
         };
-        let scratch = Scratch::new()?;
-        let directory = scratch.path().join("fetched");
-        let got = source::fetch(&source, &session.request(), &directory);
-        let got = got.map_err(|error| Failure::Fetch {
-            source_text: source.to_string(),
-            error: Box::new(error),
-        })?;
+        let (scratch, staged) = session.fetch(&source)?;
         fetched.push(scratch);
         Ok(Self {
-            root: got.staged.directory,
+            root: staged.directory,
             display: text.to_owned(),
         })
     }

@@ -115,6 +115,13 @@ impl Client {
         }
     }
 
+    /// Whether it reads the default place of a part beside what its manifest names.
+    /// Claude Code takes both for what defines things by name; Codex was measured to
+    /// take one, and what Copilot does was not measured.
+    pub(super) fn merges_default(self, field: &str) -> bool {
+        self == Self::ClaudeCode && [HOOKS, SERVERS, "lspServers"].contains(&field)
+    }
+
     /// Keys that the top of a hooks file may have without endangering it.
     pub(super) const fn hooks_keys(self) -> &'static [&'static str] {
         match self {

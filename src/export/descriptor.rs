@@ -138,10 +138,7 @@ fn entry(draft: &mut Draft, launch: &Launch) -> Result<Json, PlanError> {
 
 /// A descriptor is published; no secret may be in it, and none is shown.
 fn refuse_secrets(server: &Descriptor) -> Result<(), PlanError> {
-    let is_secret = |name: &str, value: &str| {
-        (credential::is_secret_name(name) && credential::is_filled(value))
-            || credential::has_secret_shape(value)
-    };
+    let is_secret = |name: &str, value: &str| credential::held(Some(name), value).is_some();
     let found = match &server.launch {
         Launch::Remote { url, headers, .. } => headers
             .iter()
@@ -152,20 +149,22 @@ fn refuse_secrets(server: &Descriptor) -> Result<(), PlanError> {
                     .find(|(name, value)| is_secret(name, value))
                     .map(|(name, _)| format!("{name:?} in the address"))
             })
-            .or_else(|| credential::has_secret_shape(url).then(|| "the address".to_owned())),
-        Launch::Stdio { args, env, .. } => env
+            .or_else(|| credential::held(None, url).map(|_| "the address".to_owned())),
+        Launch::Stdio {
+            command, args, env, ..
+        } => env
             .iter()
             .find(|(name, value)| is_secret(name, value))
             .map(|(name, _)| format!("the variable {name:?}"))
             .or_else(|| {
                 let mut before: Option<&str> = None;
                 args.iter().enumerate().find_map(|(index, argument)| {
-                    let (name, value) =
-                        credential::option_value(argument, before).unwrap_or(("", argument));
+                    let held = credential::held_by_argument(argument, before);
                     before = Some(argument);
-                    is_secret(name, value).then(|| format!("argument {}", index + 1))
+                    held.map(|_| format!("argument {}", index + 1))
                 })
-            }),
+            })
+            .or_else(|| credential::held(None, command).map(|_| "the command".to_owned())),
     };
     match found {
         Some(what) => Err(PlanError::Secret(what)),

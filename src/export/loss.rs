@@ -91,6 +91,10 @@ loss_kinds! {
     /// a secret. Whatever is in a package is public, so it is never written,
     /// neither to `mcp.json` nor to the copy for one client.
     Credential = "credential", Detail, "the entry is left out everywhere";
+    /// A text holds what looks like a credential: a token of a known issuer, a private
+    /// key, or a value with the name of a secret. It is not changed, and the export
+    /// is refused unless warnings are allowed.
+    CredentialInText = "credential-in-text", Detail, "the text is kept as it is";
     /// The address of a server holds a placeholder, and addresses are never expanded.
     ServerUrlPlaceholder = "server-url-placeholder", Component, "the server is not in mcp.json";
     /// An argument, the command or the working directory of a server holds a
@@ -139,6 +143,12 @@ loss_kinds! {
     /// The manifest of a client that reads the portable manifest instead, once
     /// there is one.
     ManifestShadowed = "manifest-shadowed", Detail, "the client no longer reads it beside plugin.json";
+    /// What the manifest of a second client names, and the one that was read does not.
+    /// The client reads the portable files instead, once there are any.
+    ShadowedComponent = "shadowed-component", Component, "it is not in the result, or no client sees it there";
+    /// A file at the default place of a part whose manifest names another place.
+    /// The client reads only that.
+    Unread = "native-unread", Detail, "the file is kept; no client reads it";
     /// A file that does not belong into a package, or that no part of it asks for.
     FileLeftOut = "file-left-out", Detail, "the file is not in the result";
     /// A link that leads out of the source, or to nothing.

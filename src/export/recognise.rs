@@ -17,7 +17,7 @@ pub(super) const MANIFEST: &str = "plugin.json";
 pub(super) enum Shape {
     /// A package.
     Package,
-    /// A plugin in a client's format, with its manifest.
+    /// A plugin in a client's format, with its manifest or the place for one.
     Native(Client, &'static str),
     /// `skills/<name>/SKILL.md` and whatever else.
     SkillsInside,
@@ -30,7 +30,8 @@ pub(super) enum Shape {
 }
 
 /// Tells what the source is. A package's manifest comes first, then those of
-/// the clients in the order of [`Client::ALL`], then skills.
+/// the clients in the order of [`Client::ALL`], then skills; beside these, parts of a
+/// plugin make one even without a manifest.
 pub(super) fn recognise(tree: &Tree, from: Option<Client>) -> Result<Shape, PlanError> {
     let others = Client::ALL.iter().flat_map(|client| client.manifests());
     let others = others
@@ -79,7 +80,18 @@ pub(super) fn recognise(tree: &Tree, from: Option<Client>) -> Result<Shape, Plan
                 .is_some_and(|directory| !directory.contains('/') && !directory.starts_with('.'))
         })
     };
-    Ok(if has_skills(skills::DIRECTORY) {
+    // Claude Code and Copilot load such a directory without a manifest, by the
+    // places of its parts.
+    let [manifest, ..] = Client::ClaudeCode.manifests() else {
+        return Ok(Shape::Other);
+    };
+    let has_parts = Client::ClaudeCode
+        .parts()
+        .iter()
+        .any(|part| tree.files.contains_key(part.default) || tree.has_directory(part.default));
+    Ok(if has_skills(skills::DIRECTORY) && has_parts {
+        Shape::Native(Client::ClaudeCode, manifest)
+    } else if has_skills(skills::DIRECTORY) {
         Shape::SkillsInside
     } else if tree.files.contains_key(SKILL_FILE) {
         Shape::Skill

@@ -13,6 +13,7 @@ use super::proxy::Proxies;
 use super::request::Request;
 use super::response::Response;
 use super::retry::Retry;
+use super::trust::{Trust, builder};
 use super::{is_loopback, same_origin, shown};
 
 /// The most redirects that are followed.
@@ -41,26 +42,6 @@ impl Default for Timeouts {
             connect: Duration::from_secs(15),
             idle: Duration::from_secs(60),
             total: Duration::from_secs(900),
-        }
-    }
-}
-
-/// Whose certificates are trusted.
-#[derive(Debug, Clone)]
-pub enum Trust {
-    /// Those that the system trusts, and these (PEM).
-    System {
-        /// Certificates besides, as PEM text.
-        besides: Vec<Vec<u8>>,
-    },
-    /// These alone (PEM).
-    Only(Vec<Vec<u8>>),
-}
-
-impl Default for Trust {
-    fn default() -> Self {
-        Self::System {
-            besides: Vec::new(),
         }
     }
 }
@@ -272,34 +253,12 @@ impl Client {
     }
 
     fn build(&self, secure: bool) -> reqwest::Result<reqwest::Client> {
-        // Fails only if a provider is there already, which then serves.
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let proxies = self.settings.proxies.clone();
-        let builder = reqwest::Client::builder()
-            .user_agent(concat!("apkit/", env!("CARGO_PKG_VERSION")))
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .referer(false)
-            .connect_timeout(self.settings.timeouts.connect)
-            // The process environment is not looked at: `proxies` says it all.
-            .no_proxy()
+        builder(&self.settings.trust, secure, self.settings.timeouts.connect)?
             .proxy(reqwest::Proxy::custom(move |url| {
                 proxies.for_url(url).cloned()
-            }));
-        let certificates = |pems: &[Vec<u8>]| -> reqwest::Result<Vec<reqwest::Certificate>> {
-            let mut all = Vec::new();
-            for pem in pems {
-                all.extend(reqwest::Certificate::from_pem_bundle(pem)?);
-            }
-            Ok(all)
-        };
-        let builder = match &self.settings.trust {
-            _ if !secure => builder.tls_certs_only([]),
-            Trust::Only(pems) => builder.tls_certs_only(certificates(pems)?),
-            Trust::System { besides } if besides.is_empty() => builder,
-            Trust::System { besides } => builder.tls_certs_merge(certificates(besides)?),
-        };
-        builder.build()
+            }))
+            .build()
     }
 }
 
@@ -318,7 +277,7 @@ fn next_address(from: &Url, location: &HeaderValue) -> Result<Url, Error> {
     Ok(next)
 }
 
-fn innermost(error: &dyn std::error::Error) -> String {
+pub(super) fn innermost(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(source) => innermost(source),
         None => error.to_string(),

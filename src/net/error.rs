@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use url::Url;
 
+use super::egress::Denied;
+
 /// A request that failed. Reads after "failed to …".
 #[derive(Debug, thiserror::Error)]
 #[error("reach {address}: {kind}")]
@@ -50,6 +52,9 @@ pub enum ErrorKind {
     /// `http:` to another machine.
     #[error("http: would send everything unprotected; use https:")]
     Plain,
+    /// An address that must not be connected to.
+    #[error("{0}")]
+    Denied(Box<Denied>),
     /// A redirect from `https:` to `http:`.
     #[error("the server leads from https: to http:, to {to}; that is not followed")]
     Downgrade {
@@ -190,6 +195,9 @@ impl Error {
 /// What happened before the head of an answer was here.
 pub(super) fn before_answer(error: reqwest::Error, proxy: Option<String>) -> ErrorKind {
     let error = error.without_url();
+    if let Some(denied) = denied(&error) {
+        return ErrorKind::Denied(Box::new(denied));
+    }
     if error.is_dns() {
         return ErrorKind::Dns { proxy };
     }
@@ -205,6 +213,9 @@ pub(super) fn before_answer(error: reqwest::Error, proxy: Option<String>) -> Err
             if io.kind() == io::ErrorKind::ConnectionRefused {
                 return ErrorKind::Refused { proxy };
             }
+            if io.kind() == io::ErrorKind::ConnectionReset && !error.is_connect() {
+                return ErrorKind::Cut { received: 0 };
+            }
             // What such an error is made of is not among its sources.
             if let Some(inner) = io.get_ref() {
                 next = Some(inner);
@@ -219,6 +230,18 @@ pub(super) fn before_answer(error: reqwest::Error, proxy: Option<String>) -> Err
     } else {
         ErrorKind::Protocol { detail: deepest }
     }
+}
+
+/// What the resolver of [`super::AsyncClient`] reported, if it came from there.
+fn denied(error: &reqwest::Error) -> Option<Denied> {
+    let mut next = error.source();
+    while let Some(cause) = next {
+        if let Some(denied) = cause.downcast_ref::<Denied>() {
+            return Some(denied.clone());
+        }
+        next = cause.source();
+    }
+    None
 }
 
 fn tls_kind(error: &rustls::Error) -> ErrorKind {

@@ -4,35 +4,44 @@
 //! | module | what lives there |
 //! | --- | --- |
 //! | `client` | [`Client`]: connections, redirects, deadlines |
+//! | `asynchronous` | [`AsyncClient`]: the same for an asynchronous runtime, one request at a time, its body piece by piece |
+//! | `egress` | [`Egress`]: which addresses may be connected to |
 //! | `request` | [`Request`]: an address, headers, which of them are secret |
 //! | `response` | [`Response`]: a body with a cap |
 //! | `proxy` | [`Proxies`]: which address goes through which proxy |
 //! | `retry` | [`Retry`]: which failures are worth another try |
+//! | `trust` | [`Trust`]: whose certificates are trusted |
 //! | `error` | [`Error`]: what went wrong, told apart |
 //!
 //! Rules that hold for every request:
 //!
 //! - `http:` is spoken with loopback addresses only, unless [`Settings::plain`]
 //!   names the host.
-//! - Redirects are followed by one rule: at most [`MAX_REDIRECTS`], never from
+//! - Redirects of [`Client`] are followed by one rule: at most [`MAX_REDIRECTS`], never from
 //!   `https:` to `http:`, and a header marked secret is dropped for good once
-//!   scheme, host or port changes.
+//!   scheme, host or port changes. [`AsyncClient`] follows none.
 //! - Names and passwords inside an address never reach a message.
 //! - Certificates are always verified.
 
+mod asynchronous;
 mod client;
+mod egress;
 mod error;
 mod proxy;
 mod request;
 mod response;
 mod retry;
+mod trust;
 
-pub use client::{Client, Interrupt, MAX_REDIRECTS, Settings, Timeouts, Trust};
+pub use asynchronous::{AsyncClient, AsyncRequest, AsyncResponse, AsyncSettings, Lookup, Method};
+pub use client::{Client, Interrupt, MAX_REDIRECTS, Settings, Timeouts};
+pub use egress::{BadAllowance, Denied, Egress};
 pub use error::{Error, ErrorKind, Waiting};
 pub use proxy::{BadProxy, Proxies};
 pub use request::Request;
 pub use response::{Body, Response};
 pub use retry::Retry;
+pub use trust::Trust;
 
 use url::{Host, Url};
 

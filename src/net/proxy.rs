@@ -153,13 +153,19 @@ fn matches(entry: &str, url: &Url) -> bool {
         }
         None => return false,
     };
-    match entry.split_once('/') {
-        Some((network, length)) => match (network.parse(), length.parse()) {
-            (Ok(network), Ok(length)) => in_network(address, network, length),
-            _ => false,
-        },
-        None => entry.parse() == Ok(address),
-    }
+    network(entry).is_some_and(|(network, length)| in_network(address, network, length))
+}
+
+/// `10.0.0.0/8`, or one address; the length is that of the prefix, in bits.
+pub(super) fn network(entry: &str) -> Option<(IpAddr, u32)> {
+    let (address, length) = match entry.split_once('/') {
+        Some((address, length)) => (address, Some(length.parse::<u32>().ok()?)),
+        None => (entry, None),
+    };
+    let address: IpAddr = address.parse().ok()?;
+    let width = if address.is_ipv4() { 32 } else { 128 };
+    let length = length.unwrap_or(width);
+    (length <= width).then_some((address, length))
 }
 
 /// `host:port`, `[v6]:port`, or without a port; a bare IPv6 address has none.
@@ -177,7 +183,8 @@ fn split_port(entry: &str) -> (&str, Option<u16>) {
     }
 }
 
-fn in_network(address: IpAddr, network: IpAddr, length: u32) -> bool {
+/// Whether an address lies in a network.
+pub(super) fn in_network(address: IpAddr, network: IpAddr, length: u32) -> bool {
     let (address, network, width) = match (address, network) {
         (IpAddr::V4(address), IpAddr::V4(network)) => (
             u128::from(address.to_bits()),

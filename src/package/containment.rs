@@ -18,15 +18,16 @@ const MAX_STEPS: usize = 4096;
 
 /// Where a path leads.
 #[derive(Debug)]
-pub(super) enum Resolution {
+pub(crate) enum Resolution {
     /// A regular file inside the package.
     File(PathBuf),
     /// A directory inside the package.
     Directory(PathBuf),
     /// Something else inside the package: a FIFO, a socket, a device.
     Special(&'static str),
-    /// Nothing exists there; the place itself would be inside the package.
-    Missing,
+    /// Nothing exists there; the place itself, which this is, would be inside the
+    /// package.
+    Missing(PathBuf),
     /// It leads out of the package.
     Escape,
     /// Its links form a loop.
@@ -41,7 +42,7 @@ pub(super) enum Resolution {
 /// A `..` of `relative` itself must not leave the root, even where the path
 /// returns by the root's own name; a link may lead out and back in, because only
 /// the resolved path is constrained.
-pub(super) fn resolve(root: &Path, base: &Path, relative: &Path) -> Resolution {
+pub(crate) fn resolve(root: &Path, base: &Path, relative: &Path) -> Resolution {
     let mut at = base.to_path_buf();
     let mut pending = VecDeque::new();
     push_front(&mut pending, relative, false);
@@ -104,7 +105,7 @@ pub(super) fn resolve(root: &Path, base: &Path, relative: &Path) -> Resolution {
         return Resolution::Escape;
     }
     if missing {
-        return Resolution::Missing;
+        return Resolution::Missing(at);
     }
     // The path ended on `..`, `.` or a link's own `..`: a directory was passed.
     let metadata = match last.map_or_else(|| fs::symlink_metadata(&at), Ok) {
@@ -254,7 +255,7 @@ mod tests {
             Resolution::File(_) => "file",
             Resolution::Directory(_) => "directory",
             Resolution::Special(_) => "special",
-            Resolution::Missing => "missing",
+            Resolution::Missing(_) => "missing",
             Resolution::Escape => "escape",
             Resolution::Loop => "loop",
             Resolution::Unreadable(_) => "unreadable",

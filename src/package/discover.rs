@@ -1,6 +1,6 @@
 //! Finding packages below a directory.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -12,6 +12,7 @@ use super::file::{Entry, list};
 use super::skill::SKILL_FILE;
 use super::{manifest, mcp, skills};
 use crate::spec::foreign;
+use crate::sys;
 
 /// Directories that hold other people's work or a build's: never searched.
 const NOT_SEARCHED: &[&str] = &[".git", "node_modules", "target"];
@@ -229,7 +230,7 @@ impl Search<'_> {
 
 fn read_patterns(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
-    File::open(path)?
+    sys::open_regular(path)?
         .take(MAX_IGNORE_BYTES + 1)
         .read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes).into_owned();

@@ -70,7 +70,7 @@ fn read_file(loader: &Loader<'_>, name: &str, codes: &Codes) -> Result<Vec<u8>, 
             return Err(finding(codes.not_a_file, format!("{name} is {kind}"))
                 .with_help(format!("replace it by a regular JSON file named {name}")));
         }
-        Resolution::Missing => {
+        Resolution::Missing(_) => {
             return Err(finding(
                 codes.not_a_file,
                 format!("{name} is a link to a file that does not exist"),

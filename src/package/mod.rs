@@ -13,7 +13,7 @@
 //! no schema is fetched.
 
 mod advice;
-mod containment;
+pub(crate) mod containment;
 pub mod discover;
 mod file;
 mod json_text;

@@ -102,7 +102,7 @@ fn child(loader: &mut Loader<'_>, skills: &Path, entry: &Entry, found: &mut Skil
                 found.skipped.push(SkippedSkill { path });
                 return;
             }
-            Resolution::Missing => {
+            Resolution::Missing(_) => {
                 loader.report(skill::nothing_there(&path, "the link leads to nothing"));
                 return;
             }

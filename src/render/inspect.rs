@@ -13,8 +13,9 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::json_v1::{self, Tool};
-use super::paint::{Paint, Screen, Style, wrap};
-use super::{escape, facts};
+use super::outline::Outline;
+use super::paint::{Screen, Style};
+use super::{HIDDEN, escape, facts};
 use crate::diagnostic::{Diagnostic, Effect};
 use crate::package::{self, Transport};
 use crate::spec::codes::mcp as codes;
@@ -43,11 +44,7 @@ pub fn write_text(
     screen: Screen,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    Text {
-        paint: Paint(screen),
-        out,
-    }
-    .package(&Package::of(package))
+    Text(Outline::new(screen, out)).package(&Package::of(package))
 }
 
 #[derive(Serialize)]
@@ -254,11 +251,7 @@ impl<'r> Server<'r> {
                 .filter(|found| *found.code == codes::CREDENTIAL)
                 .filter_map(|found| found.pointer.as_deref())
                 .any(|pointer| facts::pointer_keys(pointer).eq(path()));
-            if is_credential {
-                "[credential, not shown]"
-            } else {
-                value
-            }
+            if is_credential { HIDDEN } else { value }
         };
         let (stdio, remote) = match &server.transport {
             Transport::Stdio {
@@ -307,29 +300,14 @@ fn resolved(path: &str) -> String {
     }
 }
 
-/// Characters of one value shown to people at most.
-const LONGEST_VALUE: usize = 2_000;
-
-struct Text<'o> {
-    paint: Paint,
-    out: &'o mut dyn io::Write,
-}
+struct Text<'o>(Outline<'o>);
 
 impl Text<'_> {
     fn package(&mut self, package: &Package<'_>) -> io::Result<()> {
-        let identity: Vec<_> = [package.name, package.version]
-            .into_iter()
-            .flatten()
-            .map(|part| escape::visible_cut(part, 200))
-            .collect();
-        let title = match identity.as_slice() {
-            [] => escape::visible_cut(package.path, LONGEST_VALUE).into_owned(),
-            parts => parts.join(" "),
-        };
-        writeln!(self.out, "{}", self.paint.bold(&title))?;
-        self.row("path", package.path)?;
+        self.0.title(package.name, package.version, package.path)?;
+        self.0.row("path", package.path)?;
         if let Some(version) = package.spec_version {
-            self.row("format", &format!("Agent Plugins {version}"))?;
+            self.0.row("format", &format!("Agent Plugins {version}"))?;
         }
         if !package.reasons.is_empty() {
             self.left_out("rejected, nothing loads", &package.reasons)?;
@@ -354,8 +332,8 @@ impl Text<'_> {
             self.left_out("skills", &skills.reasons)?;
         }
         for skill in &skills.loaded {
-            self.entry(skill.name, skill.path)?;
-            self.prose(skill.description)?;
+            self.0.entry(Style::Good, skill.name, skill.path)?;
+            self.0.prose(skill.description)?;
         }
         for skill in &skills.skipped {
             self.left_out(skill.path, &skill.reasons)?;
@@ -372,21 +350,21 @@ impl Text<'_> {
             self.left_out("mcp.json", &mcp.reasons)?;
         }
         for server in &mcp.loaded {
-            self.entry(server.name, server.transport)?;
+            self.0.entry(Style::Good, server.name, server.transport)?;
             if let Some(stdio) = &server.stdio {
-                self.row("command", &stdio.command)?;
+                self.0.row("command", &stdio.command)?;
                 for argument in &stdio.args {
-                    self.row("arg", argument)?;
+                    self.0.row("arg", argument)?;
                 }
-                self.row("cwd", &stdio.cwd)?;
+                self.0.row("cwd", &stdio.cwd)?;
                 if !stdio.env.is_empty() {
-                    self.row("env", &stdio.env.join(", "))?;
+                    self.0.row("env", &stdio.env.join(", "))?;
                 }
             }
             if let Some(remote) = &server.remote {
-                self.row("url", remote.url)?;
+                self.0.row("url", remote.url)?;
                 if !remote.headers.is_empty() {
-                    self.row("headers", &remote.headers.join(", "))?;
+                    self.0.row("headers", &remote.headers.join(", "))?;
                 }
             }
         }
@@ -398,36 +376,8 @@ impl Text<'_> {
 
     fn heading(&mut self, noun: &str, loaded: usize) -> io::Result<()> {
         let verb = if loaded == 1 { "loads" } else { "load" };
-        let text = format!("{} {verb}", facts::count(loaded, noun));
-        writeln!(self.out, "\n{}", self.paint.bold(&text))
-    }
-
-    fn entry(&mut self, name: &str, beside: &str) -> io::Result<()> {
-        let name = escape::visible_cut(name, 200);
-        writeln!(
-            self.out,
-            "  {} {}  {}",
-            self.paint.mark(Style::Good),
-            self.paint.styled(Style::Good, &name),
-            self.paint.dim(&escape::visible_cut(beside, LONGEST_VALUE))
-        )
-    }
-
-    fn row(&mut self, label: &str, value: &str) -> io::Result<()> {
-        writeln!(
-            self.out,
-            "    {} {}",
-            self.paint.styled(Style::Label, &format!("{label:>8}:")),
-            escape::visible_cut(value, LONGEST_VALUE)
-        )
-    }
-
-    fn prose(&mut self, text: &str) -> io::Result<()> {
-        let text = escape::visible_cut(text, LONGEST_VALUE);
-        for line in wrap(&text, self.paint.0.width.saturating_sub(4)) {
-            writeln!(self.out, "    {line}")?;
-        }
-        Ok(())
+        self.0
+            .heading(&format!("{} {verb}", facts::count(loaded, noun)))
     }
 
     fn left_out(&mut self, what: &str, reasons: &[Reason<'_>]) -> io::Result<()> {
@@ -435,15 +385,10 @@ impl Text<'_> {
     }
 
     fn because(&mut self, style: Style, what: &str, reasons: &[Reason<'_>]) -> io::Result<()> {
-        let what = escape::visible_cut(what, 200);
-        writeln!(
-            self.out,
-            "  {} {}",
-            self.paint.mark(style),
-            self.paint.styled(style, &what)
-        )?;
+        self.0.entry(style, what, "")?;
         for reason in reasons {
-            self.prose(&format!("{}: {}", reason.code, reason.message))?;
+            self.0
+                .prose(&format!("{}: {}", reason.code, reason.message))?;
         }
         Ok(())
     }

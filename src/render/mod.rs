@@ -19,6 +19,7 @@
 
 mod escape;
 mod facts;
+mod outline;
 mod paint;
 
 pub mod explain;
@@ -31,12 +32,16 @@ pub mod sarif;
 pub mod text;
 
 pub use escape::{visible, write_json};
-pub use paint::Screen;
+pub use outline::Outline;
+pub use paint::{Screen, Style};
 
 use crate::diagnostic::Code;
 
 /// Which findings count: those that make the run fail.
 pub type Counts<'c> = &'c dyn Fn(&Code) -> bool;
+
+/// Stands for a value that looks like a credential.
+pub const HIDDEN: &str = "[credential, not shown]";
 
 /// The name of this tool in every format.
 const TOOL: &str = env!("CARGO_PKG_NAME");

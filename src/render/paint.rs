@@ -2,11 +2,16 @@
 
 /// What a piece of text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Style {
+pub enum Style {
+    /// Something does not load or work.
     Error,
+    /// Something may not be as it should.
     Warning,
+    /// Something is worth knowing.
     Info,
+    /// All is well.
     Good,
+    /// The name of a value.
     Label,
 }
 

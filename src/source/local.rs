@@ -9,6 +9,7 @@ use super::builtin::{Builtin, Program};
 use super::integrity::{Found, Hasher, Integrity};
 use super::{ArchiveFile, Error, Fetched, Request, Resolved};
 use crate::archive::{Stage, copy_directory, root_of, unpack};
+use crate::sys;
 
 pub(super) fn directory(
     path: &Path,
@@ -85,12 +86,7 @@ pub(super) fn integrity(path: &Path) -> Result<Resolved, Error> {
 }
 
 fn open(path: &Path) -> Result<File, Error> {
-    // Opening a FIFO would wait for whoever writes to it.
-    let metadata = fs::metadata(path).map_err(|error| at(path, error))?;
-    if !metadata.is_file() {
-        return Err(at(path, io::Error::other("it is no regular file")));
-    }
-    File::open(path).map_err(|error| at(path, error))
+    sys::open_regular(path).map_err(|error| at(path, error))
 }
 
 /// The digests of all of a file.

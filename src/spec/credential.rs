@@ -2,12 +2,75 @@
 //! credential in it is a leak (§7.2.1, §9.2). No text defines "credential", so
 //! this only ever leads to a warning, and the value is never shown.
 
+mod within;
+
 use std::borrow::Cow;
 
 use crate::secret::{self, Place};
+pub use within::{Reading, places};
 
 /// Headers that carry credentials by definition.
 const HEADERS: &[&str] = &["authorization", "proxy-authorization", "cookie"];
+/// Last words of names whose value is a credential if it looks like one: `X-Auth`,
+/// `?key=`, `-k`.
+const ABOUT_ACCESS: &[&str] = &[
+    "auth",
+    "authorization",
+    "authentication",
+    "key",
+    "k",
+    "code",
+    "sig",
+    "signature",
+    "jwt",
+];
+/// HTTP authentication schemes.
+const SCHEMES: &[&str] = &["bearer", "basic", "token"];
+
+/// What a value holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// What looks like a credential.
+    Credential,
+    /// A stand-in that somebody is to replace by one.
+    Slot,
+}
+
+/// Whether the value is or holds a credential, by its name (a variable, a header,
+/// an option, a parameter), by its own shape, or by what is named inside it.
+pub fn held(name: Option<&str>, value: &str) -> Option<Held> {
+    name.and_then(|name| judge(name, value)).or_else(|| {
+        let inside = has_secret_shape(value) || !places(value, Reading::Configuration).is_empty();
+        inside.then_some(Held::Credential)
+    })
+}
+
+/// The same for an argument of a command line behind the argument `before`.
+pub fn held_by_argument(argument: &str, before: Option<&str>) -> Option<Held> {
+    match option_value(argument, before) {
+        Some((name, value)) => held(Some(name), value),
+        None => held(None, argument),
+    }
+}
+
+/// What a value is by its name.
+fn judge(name: &str, value: &str) -> Option<Held> {
+    if is_secret_name(name) {
+        return is_filled(value).then(|| match is_slot(value) {
+            true => Held::Slot,
+            false => Held::Credential,
+        });
+    }
+    let looks_like_one = || within::is_opaque(value) || strip_scheme(value) != value;
+    let is_one = is_telling(name) && is_filled(value) && !is_slot(value) && looks_like_one();
+    is_one.then_some(Held::Credential)
+}
+
+/// Whether a value of this name may be a credential.
+fn is_telling(name: &str) -> bool {
+    let last = secret::words(name).pop();
+    last.is_some_and(|last| ABOUT_ACCESS.contains(&last.as_str())) || is_secret_name(name)
+}
 
 /// Whether a value of this name is a credential by its name.
 pub fn is_secret_name(name: &str) -> bool {
@@ -22,11 +85,29 @@ pub fn is_secret_name(name: &str) -> bool {
 pub fn is_filled(value: &str) -> bool {
     let value = value.trim();
     let bare = strip_scheme(value);
-    let trivial = bare.len() < 8
-        && (bare.bytes().all(|byte| byte.is_ascii_digit()) || matches!(bare, "true" | "false"));
+    let nothing = [
+        "true",
+        "false",
+        "null",
+        "none",
+        "nil",
+        "undefined",
+        "unset",
+        "on",
+        "off",
+        "yes",
+        "no",
+    ];
+    let trivial = bare.len() < 10
+        && (bare.len() < 8 && bare.bytes().all(|byte| byte.is_ascii_digit())
+            || nothing.iter().any(|word| bare.eq_ignore_ascii_case(word)));
+    let enclosed = |open: char, close: char| bare.starts_with(open) && bare.ends_with(close);
     let template = bare.contains("${")
-        || (bare.starts_with('<') && bare.ends_with('>'))
-        || bare.starts_with("{{");
+        || bare.starts_with("$(")
+        || bare.starts_with('`')
+        || enclosed('<', '>')
+        || bare.starts_with("{{")
+        || (bare.len() > 1 && enclosed('%', '%'));
     !bare.is_empty() && !trivial && !template
 }
 
@@ -49,8 +130,17 @@ pub fn is_slot(value: &str) -> bool {
         "dummy",
         "placeholder",
         "todo",
+        "enter-",
+        "enter_",
+        "put-",
+        "put_",
+        "<",
     ];
     variable
+        || bare.ends_with("...")
+        || bare.ends_with("xxxx")
+        || bare.ends_with("****")
+        || bare.ends_with('…')
         || begins.iter().any(|word| bare.starts_with(word))
         || bare
             .bytes()
@@ -74,6 +164,21 @@ pub fn holds_token(value: &str) -> bool {
         || secret::tokens(value).next().is_some()
 }
 
+/// Where in a text of any kind credentials stand: tokens of known issuers but for
+/// those of documentation, and what is assigned to the name of a secret and looks
+/// like one.
+pub fn shown_in(text: &str) -> Vec<usize> {
+    let is_example = |place: &std::ops::Range<usize>| {
+        text.get(place.clone())
+            .is_some_and(|value| value.to_ascii_lowercase().contains("example"))
+    };
+    secret::tokens(text)
+        .chain(places(text, Reading::Prose))
+        .filter(|place| !is_example(place))
+        .map(|place| place.start)
+        .collect()
+}
+
 /// Names and values of options in command line arguments: `--name=value`, or the
 /// argument behind `--name`.
 pub fn option_value<'a>(argument: &'a str, before: Option<&'a str>) -> Option<(&'a str, &'a str)> {
@@ -83,15 +188,20 @@ pub fn option_value<'a>(argument: &'a str, before: Option<&'a str>) -> Option<(&
             .then(|| option.trim_start_matches('-'))
     };
     match argument.split_once('=') {
-        Some((option, value)) => Some((name(option)?, value)),
+        Some((option, value)) if argument.starts_with('-') => Some((name(option)?, value)),
         None if argument.starts_with('-') => None,
-        None => Some((name(before?)?, argument)),
+        _ => {
+            let before = before.filter(|before| !before.contains('='))?;
+            Some((name(before)?, argument))
+        }
     }
 }
 
-/// `text` without tokens and without passwords in URLs.
+/// `text` without tokens, what is assigned to the names of secrets, and passwords in
+/// URLs.
 pub fn masked(text: &str) -> Cow<'_, str> {
-    let mut places: Vec<_> = secret::tokens(text).collect();
+    let mut places: Vec<_> = places(text, Reading::Configuration);
+    places.extend(secret::tokens(text));
     let mut from = 0;
     while let Some(url) = text.get(from..).and_then(|rest| rest.find("://")) {
         // Each URL by itself: what stands before it is no part of it.
@@ -124,21 +234,15 @@ pub fn masked(text: &str) -> Cow<'_, str> {
 /// The value behind an HTTP authentication scheme such as `Bearer`.
 fn strip_scheme(value: &str) -> &str {
     match value.split_once(' ') {
-        Some((scheme, rest))
-            if ["bearer", "basic", "token"]
-                .iter()
-                .any(|known| scheme.eq_ignore_ascii_case(known)) =>
-        {
-            rest.trim()
-        }
-        _ if ["bearer", "basic", "token"]
-            .iter()
-            .any(|known| value.eq_ignore_ascii_case(known)) =>
-        {
-            ""
-        }
+        Some((scheme, rest)) if is_token_scheme(scheme) => rest.trim(),
+        _ if is_token_scheme(value) => "",
         _ => value,
     }
+}
+
+/// Whether the word is an HTTP authentication scheme.
+fn is_token_scheme(word: &str) -> bool {
+    SCHEMES.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
 #[cfg(test)]
@@ -199,6 +303,8 @@ mod tests {
         assert_eq!(option_value("x", Some("--api-key")), Some(("api-key", "x")));
         assert_eq!(option_value("x", Some("run")), None);
         assert_eq!(option_value("--y", Some("--x")), None);
+        assert_eq!(option_value("A=x", Some("-e")), Some(("e", "A=x")));
+        assert_eq!(option_value("x", Some("--a=b")), None);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Text that looks like a placeholder (§9.2): the specification knows two, and
 //! everything else stays literal.
 
+use std::ffi::{OsStr, OsString};
+
 /// Whose placeholder a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
@@ -27,6 +29,12 @@ pub struct Placeholder<'t> {
 
 /// The names the specification expands.
 pub const NAMES: &[&str] = &["PLUGIN_ROOT", "PLUGIN_DATA"];
+
+/// Stands for the package's directory.
+pub const ROOT: &str = "${PLUGIN_ROOT}";
+
+/// Stands for the directory that the package may write to.
+pub const DATA: &str = "${PLUGIN_DATA}";
 
 /// Beginnings of names that belong to one client.
 const CLIENT_PREFIXES: &[&str] = &[
@@ -62,6 +70,28 @@ pub fn counterpart(text: &str) -> Option<&'static str> {
         "${CLAUDE_PLUGIN_DATA}" | "${COPILOT_PLUGIN_DATA}" => "${PLUGIN_DATA}",
         _ => return None,
     })
+}
+
+/// `text` with every occurrence of [`ROOT`] and [`DATA`] replaced, and nothing
+/// else. What a replacement brings in is not looked at again (§9.2).
+pub fn expand(text: &str, root: &OsStr, data: &OsStr) -> OsString {
+    let mut expanded = OsString::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once("${PLUGIN_") {
+        expanded.push(before);
+        rest = if let Some(behind) = behind.strip_prefix("ROOT}") {
+            expanded.push(root);
+            behind
+        } else if let Some(behind) = behind.strip_prefix("DATA}") {
+            expanded.push(data);
+            behind
+        } else {
+            expanded.push("${PLUGIN_");
+            behind
+        };
+    }
+    expanded.push(rest);
+    expanded
 }
 
 /// Every placeholder in `text`, in order.
@@ -133,6 +163,41 @@ fn is_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn expansion_is_single_and_exact() {
+        // Both directories are named like placeholders themselves.
+        let (root, data) = ("/r${PLUGIN_DATA}", "/d${PLUGIN_ROOT}");
+        for (text, wanted) in [
+            ("", ""),
+            ("plain", "plain"),
+            ("${PLUGIN_ROOT}", root),
+            ("${PLUGIN_ROOT}/a", "/r${PLUGIN_DATA}/a"),
+            (
+                "${PLUGIN_ROOT}${PLUGIN_DATA}",
+                "/r${PLUGIN_DATA}/d${PLUGIN_ROOT}",
+            ),
+            (
+                "a ${PLUGIN_DATA} b ${PLUGIN_DATA}",
+                "a /d${PLUGIN_ROOT} b /d${PLUGIN_ROOT}",
+            ),
+            ("$${PLUGIN_ROOT}", "$/r${PLUGIN_DATA}"),
+            ("${${PLUGIN_ROOT}}", "${/r${PLUGIN_DATA}}"),
+            ("${PLUGIN_${PLUGIN_ROOT}", "${PLUGIN_/r${PLUGIN_DATA}"),
+            ("$PLUGIN_ROOT ${HOME} $HOME", "$PLUGIN_ROOT ${HOME} $HOME"),
+            (
+                "${PLUGIN_ROOTS} ${plugin_root}",
+                "${PLUGIN_ROOTS} ${plugin_root}",
+            ),
+            (
+                "${CLAUDE_PLUGIN_ROOT} ${PLUGIN_ROOT",
+                "${CLAUDE_PLUGIN_ROOT} ${PLUGIN_ROOT",
+            ),
+            ("é${PLUGIN_ROOT:-x}", "é${PLUGIN_ROOT:-x}"),
+        ] {
+            assert_eq!(expand(text, root.as_ref(), data.as_ref()), wanted, "{text}");
+        }
+    }
 
     fn owners(text: &str) -> Vec<(&str, Owner)> {
         find(text).map(|found| (found.text, found.owner)).collect()

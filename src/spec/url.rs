@@ -102,8 +102,8 @@ fn host_of(address: &str) -> Result<&str, String> {
 }
 
 /// Exactly `localhost` in any case, an address of 127.0.0.0/8 as a dotted quad,
-/// or `::1`.
-fn is_loopback(host: &str) -> bool {
+/// or `::1`. IPv6 addresses stand without brackets.
+pub fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
         || host
             .parse::<Ipv4Addr>()

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::lock_file::Entry;
 use super::{Error, Store, entry_of, shown_version};
+use crate::archive::Limits;
 use crate::document::frontmatter;
 use crate::package::{self, Package, Skill};
 use crate::source::{Source, Stop};
+use crate::sys;
 
 /// The manifest that makes a directory a package.
 const MANIFEST: &str = "plugin.json";
@@ -171,7 +173,8 @@ impl Store {
             names,
         })?;
         let file = skill.directory.join(SKILL_FILE);
-        let text = fs::read(&file).map_err(|error| Error::io("read", &file, error))?;
+        let text = sys::read_regular(&file, Limits::default().file)
+            .map_err(|error| Error::io("read", &file, error))?;
         let text = String::from_utf8_lossy(&text);
         // A skill that loads has frontmatter.
         let body = match frontmatter::split(&text) {

@@ -34,6 +34,9 @@ use crate::sys;
 /// The version of the journal.
 const VERSION: u32 = 1;
 
+/// Largest journal that is read, in bytes.
+const MAX_JOURNAL: u64 = 64 << 10;
+
 /// How often a lock that somebody else holds is asked for.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
 /// From when on the user is told that we wait.
@@ -46,6 +49,8 @@ struct Journal {
     journal_version: u32,
     /// The package.
     name: String,
+    /// The mark of the store that it is about: see [`Layout::mark`].
+    mark: Option<String>,
     /// The staging directory that takes part.
     staging: String,
     /// Which file the new tree is, by its numbers, where the system has them;
@@ -117,6 +122,7 @@ impl Store {
     ///
     /// When the lock file cannot be read, or a begun change cannot be finished.
     pub fn installed(&self, stop: &Stop) -> Result<LockFile, Error> {
+        self.layout.check()?;
         if self.layout.journal().symlink_metadata().is_ok() {
             return Ok(self.writer(stop)?.lock_file);
         }
@@ -140,6 +146,7 @@ impl Writer<'_> {
         let journal = Journal {
             journal_version: VERSION,
             name: name.to_owned(),
+            mark: self.layout.mark(),
             staging: staging.id.clone(),
             new: Some(NewTree {
                 file: sys::file_id(&new),
@@ -160,6 +167,7 @@ impl Writer<'_> {
         let journal = Journal {
             journal_version: VERSION,
             name: name.to_owned(),
+            mark: self.layout.mark(),
             staging: staging.id.clone(),
             new: None,
             purge,
@@ -230,7 +238,7 @@ const DATA: &str = "data";
 /// Finishes what a process that died has begun. The caller holds the lock.
 fn recover(layout: &Layout) -> Result<(), Error> {
     let path = layout.journal();
-    match fs::read(&path) {
+    match sys::read_unlinked(&path, MAX_JOURNAL) {
         Ok(text) => {
             let journal: Journal = serde_json::from_slice(&text)
                 .map_err(|error| Error::io("read", &path, io::Error::other(error)))?;
@@ -239,12 +247,7 @@ fn recover(layout: &Layout) -> Result<(), Error> {
             } else {
                 super::lock_file::name_problem(&journal.name)
             };
-            // The name of a staging directory is ours, and so has no separators.
-            let problem = problem.or_else(|| {
-                let is_id = |c: char| c.is_ascii_digit() || c == '-';
-                (!journal.staging.chars().all(is_id))
-                    .then(|| "it names no staging directory".to_owned())
-            });
+            let problem = problem.or_else(|| foreign(layout, &journal));
             if let Some(problem) = problem {
                 return Err(Error::io("read", &path, io::Error::other(problem)));
             }
@@ -257,6 +260,23 @@ fn recover(layout: &Layout) -> Result<(), Error> {
         }
         Err(error) => Err(Error::io("read", &path, error)),
     }
+}
+
+/// Why what a journal says is not done: it was written elsewhere, by whoever the
+/// project comes from, or leads out of the staging directory.
+fn foreign(layout: &Layout, journal: &Journal) -> Option<String> {
+    if !staging::is_id(&journal.staging) {
+        return Some("it names no staging directory".to_owned());
+    }
+    let staging = layout.staging().join(&journal.staging);
+    let is_link = |found: fs::Metadata| found.is_symlink();
+    if staging.symlink_metadata().is_ok_and(is_link) {
+        return Some(format!("{} is a link", staging.display()));
+    }
+    (!layout.is_ours(journal.mark.as_deref())).then(|| {
+        "it is about a change that was not begun here; remove it, then see what `apkit verify` says"
+            .to_owned()
+    })
 }
 
 /// Steps 3 to 5, each unless it was done.
@@ -301,7 +321,7 @@ fn put_in_place(staging: &Path, place: &Path, tree: &NewTree) -> Result<(), Erro
         return fs::rename(&new, place).map_err(error);
     }
     if tree.file.is_some() {
-        if sys::file_id(place) == tree.file {
+        if is_same_file(sys::file_id(place), tree.file) {
             return Ok(());
         }
         if sys::exchange(&new, place).map_err(error)? {
@@ -310,6 +330,12 @@ fn put_in_place(staging: &Path, place: &Path, tree: &NewTree) -> Result<(), Erro
     }
     fs::rename(place, staging.join(OLD)).map_err(error)?;
     fs::rename(&new, place).map_err(error)
+}
+
+/// By the number of the file alone: that of its file system may be another after
+/// the machine was started again, and both lie in the same one.
+fn is_same_file(one: Option<(u64, u64)>, other: Option<(u64, u64)>) -> bool {
+    matches!((one, other), (Some((_, one)), Some((_, other))) if one == other)
 }
 
 fn set_aside(place: &Path, aside: &Path) -> Result<(), Error> {
@@ -331,7 +357,7 @@ fn undo(layout: &Layout, journal: &Journal) -> io::Result<()> {
     let (new, old) = (staging.join(NEW), staging.join(OLD));
     if let Some(tree) = &journal.new {
         let is_in = match tree.file {
-            Some(_) => sys::file_id(&place) == tree.file,
+            Some(_) => is_same_file(sys::file_id(&place), tree.file),
             None => exists(&place) && !exists(&new),
         };
         if is_in && exists(&new) {
@@ -370,10 +396,15 @@ fn write_journal(layout: &Layout, journal: &Journal) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes a file to the disk, or leaves none.
+/// Writes a file to the disk, or leaves none. What has its name goes, and if it is
+/// a link, what it leads to is not touched.
 pub(super) fn write_whole(path: &Path, content: &[u8]) -> Result<(), Error> {
     let write = || {
-        let mut file = File::create(path)?;
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = File::create_new(path)?;
         file.write_all(content)?;
         file.sync_all()
     };

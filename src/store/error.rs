@@ -128,8 +128,11 @@ pub enum Error {
         /// The source.
         source_text: String,
     },
-    /// A directory of ours is a link.
-    #[error("{} is a link; name the directory that it leads to with --root", path.display())]
+    /// A directory or file of ours is a link.
+    #[error(
+        "{} is a link, which could lead anywhere; put in its place what it leads to, or remove it",
+        path.display()
+    )]
     Link {
         /// The link.
         path: PathBuf,

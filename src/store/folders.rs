@@ -66,7 +66,7 @@ pub(super) fn remove(layout: &Layout, name: &str) -> Result<Folders, Error> {
     record.allowed.remove(name);
     let mut ours = record.packages.remove(name).unwrap_or_default();
     for place in ours.keys().cloned().collect::<Vec<_>>() {
-        withdraw(&place, &mut ours, &mut result)?;
+        withdraw(layout, &place, &mut ours, &mut result)?;
     }
     if layout.folders().exists() {
         record.write(layout)?;
@@ -90,7 +90,7 @@ pub(super) fn remove_from(
         .keys()
         .filter(|place| place.parent() == Some(directory));
     for place in places.cloned().collect::<Vec<_>>() {
-        withdraw(&place, &mut ours, result)?;
+        withdraw(layout, &place, &mut ours, result)?;
     }
     if !ours.is_empty() {
         record.packages.insert(name.to_owned(), ours);
@@ -102,6 +102,7 @@ pub(super) fn remove_from(
 pub(super) fn verify(layout: &Layout, name: &str) -> Result<Vec<Problem>, Error> {
     let record = Record::read(layout)?;
     let folders = record.packages.get(name).into_iter().flatten();
+    let folders = folders.filter(|(path, _)| !layout.leads_out(path));
     let wrong = folders.filter_map(|(path, digests)| {
         let (problem, is_in_the_way) = match now(path) {
             Found::Nothing => ("is missing", false),
@@ -118,8 +119,17 @@ pub(super) fn verify(layout: &Layout, name: &str) -> Result<Vec<Problem>, Error>
 }
 
 /// Removes one folder unless somebody changed it; then it is theirs.
-fn withdraw(place: &Path, ours: &mut Ours, result: &mut Folders) -> Result<(), Error> {
+fn withdraw(
+    layout: &Layout,
+    place: &Path,
+    ours: &mut Ours,
+    result: &mut Folders,
+) -> Result<(), Error> {
     let digests = ours.remove(place).unwrap_or_default();
+    if layout.leads_out(place) {
+        result.outside.push(place.to_owned());
+        return Ok(());
+    }
     match now(place) {
         Found::Nothing => {}
         Found::Tree(digest) if digests.contains(&digest) => {

@@ -1,6 +1,5 @@
 //! Importing: from a source to a package in its place, or to a reason why not.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::change;
@@ -15,6 +14,10 @@ use super::{Error, Store, listing_name};
 use crate::archive::{Change, LeftOut, Tree};
 use crate::package::Package;
 use crate::source::{Request, Source};
+use crate::sys;
+
+/// Largest listing that is read, in bytes: 100 000 files with long paths.
+const MAX_LISTING: u64 = 64 << 20;
 
 /// How to import.
 #[derive(Debug, Clone, Default)]
@@ -261,7 +264,8 @@ impl Store {
             .layout
             .listings()
             .join(listing_name(&prepared.entry.digest));
-        if path.is_file() {
+        // A link in its place is replaced, not followed.
+        if path.symlink_metadata().is_ok_and(|found| found.is_file()) {
             return Ok(());
         }
         change::replace(&path, prepared.tree.listing().as_bytes())
@@ -305,6 +309,6 @@ fn done(prepared: Prepared, plan: Plan, folders: Folders) -> Done {
 
 /// The listing of a tree that is installed.
 pub(super) fn read_listing(path: &Path) -> Option<Tree> {
-    let text = fs::read_to_string(path).ok()?;
+    let text = String::from_utf8(sys::read_unlinked(path, MAX_LISTING).ok()?).ok()?;
     Tree::parse_listing(&text).ok()
 }

@@ -2,14 +2,20 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use super::Error;
+use crate::archive::Digest;
+use crate::sys;
 
 /// The paths of a store.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
     pub(super) root: PathBuf,
+    /// The directory of the project that the store belongs to, if it does to one:
+    /// what is there may have come along with the project, from a stranger.
+    pub(super) project: Option<PathBuf>,
 }
 
 impl Layout {
@@ -22,9 +28,23 @@ impl Layout {
         self.packages().join(name)
     }
 
+    fn all_data(&self) -> PathBuf {
+        self.root.join("plugin-data")
+    }
+
     /// `plugin-data/NAME/`: what a package may write, `PLUGIN_DATA`.
     pub(super) fn data(&self, name: &str) -> PathBuf {
-        self.root.join("plugin-data").join(name)
+        self.all_data().join(name)
+    }
+
+    /// `plugin-data/NAME+…/`: the same for a package `name` that is not installed
+    /// and comes from `key`. No installed one has such a name.
+    pub(super) fn guest_data(&self, name: &str, key: &[u8]) -> PathBuf {
+        const DIGITS: usize = 16;
+        let digest = Digest::of(key).to_string();
+        let digits = digest.split(':').next_back().unwrap_or_default();
+        let digits = digits.get(..DIGITS).unwrap_or(digits);
+        self.data(&format!("{name}+{digits}"))
     }
 
     pub(super) fn lock_file(&self) -> PathBuf {
@@ -69,9 +89,36 @@ impl Layout {
         self.internal().join("apkit.lock.next")
     }
 
-    /// Makes the directories. Links in their places are refused: a project from a
-    /// stranger must not lead our writes elsewhere.
+    /// Refuses links where only directories and files of ours belong: a project
+    /// from a stranger must not lead us elsewhere. The root of a user's own store
+    /// may be a link.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let of_project = self.project.iter();
+        let of_project = of_project.flat_map(|_| [self.root.clone(), self.lock_file()]);
+        let ours = [
+            self.packages(),
+            self.all_data(),
+            self.internal(),
+            self.staging(),
+            self.listings(),
+            self.folders(),
+            self.journal(),
+            self.writer(),
+        ];
+        for path in of_project.chain(ours) {
+            if path
+                .symlink_metadata()
+                .is_ok_and(|found| found.is_symlink())
+            {
+                return Err(Error::Link { path });
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the directories.
     pub(super) fn create(&self) -> Result<(), Error> {
+        self.check()?;
         fs::create_dir_all(&self.root).map_err(|error| Error::io("make", &self.root, error))?;
         for directory in [
             self.internal(),
@@ -81,12 +128,76 @@ impl Layout {
         ] {
             make_directory(&directory)?;
         }
-        let data = self.root.join("plugin-data");
-        if data.symlink_metadata().is_ok_and(|data| data.is_symlink()) {
-            return Err(Error::Link { path: data });
-        }
         Ok(())
     }
+
+    /// What only this machine knows of the store: which directory `.apkit` is, and
+    /// when it was made. A project does not bring it along, so what carries it was
+    /// written here.
+    pub(super) fn mark(&self) -> Option<String> {
+        let internal = self.internal();
+        let file = sys::file_id(&internal).map(|(_, file)| file);
+        let made = internal
+            .symlink_metadata()
+            .and_then(|found| found.created());
+        let made = made
+            .ok()
+            .and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+        match (file, made) {
+            (None, None) => None,
+            (file, made) => Some(format!(
+                "{}-{}",
+                file.unwrap_or_default(),
+                made.unwrap_or_default().as_nanos()
+            )),
+        }
+    }
+
+    /// Whether what carries the mark `mark` counts: it was written here, or the
+    /// store is the user's own and nobody else's.
+    pub(super) fn is_ours(&self, mark: Option<&str>) -> bool {
+        self.project.is_none() || (mark.is_some() && mark == self.mark().as_deref())
+    }
+
+    /// Whether a place in the project only seems to lie there, as a link on the way
+    /// leads out of it.
+    pub(super) fn leads_out(&self, place: &Path) -> bool {
+        let Some(project) = &self.project else {
+            return false;
+        };
+        let mut written = PathBuf::new();
+        for part in place.components() {
+            match part {
+                Component::ParentDir => {
+                    written.pop();
+                }
+                _ => written.push(part),
+            }
+        }
+        written.starts_with(project) && !is_below(place, project)
+    }
+}
+
+/// Whether a path lies below `base`, links considered, and has no `..` in it.
+pub(super) fn is_inside(path: &Path, base: &Path) -> bool {
+    let is_plain = |part| {
+        matches!(
+            part,
+            Component::Normal(_) | Component::RootDir | Component::Prefix(_)
+        )
+    };
+    path.components().all(is_plain) && is_below(path, base)
+}
+
+/// Of what is not there yet, what is above it counts; a link that leads nowhere is
+/// there.
+fn is_below(path: &Path, base: &Path) -> bool {
+    let there = path
+        .ancestors()
+        .find(|above| above.symlink_metadata().is_ok());
+    let there = there.and_then(|above| above.canonicalize().ok());
+    let base = base.canonicalize().ok();
+    matches!((there, base), (Some(there), Some(base)) if there.starts_with(&base))
 }
 
 fn make_directory(path: &Path) -> Result<(), Error> {
@@ -96,10 +207,6 @@ fn make_directory(path: &Path) -> Result<(), Error> {
             let found = found.map_err(|error| Error::io("read", path, error))?;
             if found.is_dir() {
                 Ok(())
-            } else if found.is_symlink() {
-                Err(Error::Link {
-                    path: path.to_owned(),
-                })
             } else {
                 Err(Error::io("make", path, error))
             }

@@ -5,7 +5,6 @@
 //! file, byte for byte.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::archive::{Digest, EntryPath};
 use crate::source::{Environment, Resolved, Source};
 use crate::spec::name::plugin_name_problem;
+use crate::sys;
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -140,16 +140,14 @@ impl LockFile {
             path: path.to_owned(),
             problem,
         };
-        match fs::metadata(path) {
-            Ok(metadata) if metadata.len() > MAX_BYTES => {
-                return Err(error(format!("it has more than {MAX_BYTES} bytes")));
-            }
+        let text = match sys::read_regular(path, MAX_BYTES) {
+            Ok(text) => text,
             Err(missing) if missing.kind() == io::ErrorKind::NotFound => {
                 return Ok(Self::default());
             }
-            _ => {}
-        }
-        let text = fs::read_to_string(path).map_err(|refused| error(refused.to_string()))?;
+            Err(refused) => return Err(error(refused.to_string())),
+        };
+        let text = String::from_utf8(text).map_err(|_| error("it is no UTF-8".to_owned()))?;
         Self::parse(&text, base).map_err(error)
     }
 
@@ -159,7 +157,9 @@ impl LockFile {
     ///
     /// Says what is wrong with it, and where.
     pub fn parse(text: &str, base: &Path) -> Result<Self, String> {
-        if text.contains("<<<<<<<") || text.contains(">>>>>>>") {
+        // A line of ours begins with white space or a bracket, whatever is in a text.
+        let is_mark = |line: &str| line.starts_with("<<<<<<<") || line.starts_with(">>>>>>>");
+        if text.lines().any(is_mark) {
             return Err("it holds the marks of a merge that was not finished".to_owned());
         }
         let version: VersionText = serde_json::from_str(text).map_err(|error| error.to_string())?;

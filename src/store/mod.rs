@@ -57,7 +57,7 @@ pub use error::Error;
 pub use folders::{Copied, Folders, Problem};
 pub use install::{Done, Imported, Options, Outcome};
 pub use lock_file::{Entry, Folder, LockFile, LockFileError, Mode};
-pub use policy::{Denied, FILE as POLICY_FILE, Policy, PolicyError};
+pub use policy::{Denied, FILE as POLICY_FILE, Policy, PolicyError, Program, Start};
 pub use remove::Removed;
 pub use restore::Restored;
 pub use state::{State, Verified};
@@ -98,7 +98,14 @@ impl Store {
     pub fn open(root: impl Into<PathBuf>) -> Result<Self, Error> {
         let root = root.into();
         let base = root.clone();
-        Self::with(root, base, &[])
+        Self::with(
+            Layout {
+                root,
+                project: None,
+            },
+            base,
+            &[],
+        )
     }
 
     /// The store of the project in the directory `project`: its `.agents`. Paths in
@@ -111,11 +118,14 @@ impl Store {
     pub fn of_project(project: impl Into<PathBuf>) -> Result<Self, Error> {
         let project = project.into();
         let rules = project.join(POLICY_FILE);
-        Self::with(project.join(".agents"), project, &[rules])
+        let layout = Layout {
+            root: project.join(".agents"),
+            project: Some(project.clone()),
+        };
+        Self::with(layout, project, &[rules])
     }
 
-    fn with(root: PathBuf, base: PathBuf, more_rules: &[PathBuf]) -> Result<Self, Error> {
-        let layout = Layout { root };
+    fn with(layout: Layout, base: PathBuf, more_rules: &[PathBuf]) -> Result<Self, Error> {
         let mut rules = vec![layout.policy()];
         rules.extend_from_slice(more_rules);
         Ok(Self {
@@ -154,6 +164,33 @@ impl Store {
     /// starts something of it.
     pub fn package_data(&self, name: &str) -> PathBuf {
         self.layout.data(name)
+    }
+
+    /// Where a package that is not installed may write: a directory for `name` from
+    /// the place that `key` stands for, whatever version of it comes from there.
+    pub fn guest_data(&self, name: &str, key: &[u8]) -> PathBuf {
+        self.layout.guest_data(name, key)
+    }
+
+    /// Refuses a directory of data in whose place, or above it in the store, there
+    /// is a link: a project from a stranger must not lead writes elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// When there is one.
+    pub fn check_data(&self, data: &Path) -> Result<(), Error> {
+        let inside = data.ancestors().take_while(|above| *above != self.root());
+        for place in inside {
+            if place
+                .symlink_metadata()
+                .is_ok_and(|found| found.is_symlink())
+            {
+                return Err(Error::Link {
+                    path: place.to_owned(),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// The rules.

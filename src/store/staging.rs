@@ -78,6 +78,13 @@ impl Drop for Staging {
     }
 }
 
+/// Whether a name is one that [`Staging::create`] gives.
+pub(super) fn is_id(name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    name.split_once('-')
+        .is_some_and(|(process, attempt)| is_number(process) && is_number(attempt))
+}
+
 /// Removes what dead processes left in `staging/`. The caller holds the writer's
 /// lock and has made their changes good.
 pub(super) fn sweep(layout: &Layout) {
@@ -88,7 +95,8 @@ pub(super) fn sweep(layout: &Layout) {
     let mut ids: Vec<String> = entries
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok())
-        .map(|name| name.trim_end_matches(".alive").to_owned())
+        .map(|name| name.strip_suffix(".alive").unwrap_or(&name).to_owned())
+        .filter(|name| is_id(name))
         .collect();
     ids.sort_unstable();
     ids.dedup();

@@ -1,13 +1,13 @@
 //! Unix: locks, detached processes, the user's name.
 
 use std::ffi::{CStr, CString};
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -21,7 +21,7 @@ pub struct Lock(#[expect(dead_code, reason = "closing the file releases the lock
 ///
 /// # Errors
 ///
-/// Fails when the file cannot be created or opened.
+/// Fails when the file cannot be created or opened, and for a link.
 pub fn try_lock(path: &Path) -> io::Result<Option<Lock>> {
     loop {
         let file = OpenOptions::new()
@@ -29,7 +29,7 @@ pub fn try_lock(path: &Path) -> io::Result<Option<Lock>> {
             .truncate(false)
             .write(true)
             .mode(0o600)
-            .custom_flags(libc::O_NONBLOCK)
+            .custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW)
             .open(path)?;
         // `File::try_lock` exists only since Rust 1.89.
         #[expect(
@@ -48,7 +48,7 @@ pub fn try_lock(path: &Path) -> io::Result<Option<Lock>> {
         // Whoever tidies up may have removed the file in between; a lock on a
         // file without a name would protect nothing.
         let held = file.metadata()?;
-        match std::fs::metadata(path) {
+        match std::fs::symlink_metadata(path) {
             Ok(named) if (named.dev(), named.ino()) == (held.dev(), held.ino()) => {
                 return Ok(Some(Lock(file)));
             }
@@ -112,9 +112,27 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
         .custom_flags(libc::O_NONBLOCK)
         .open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(io::ErrorKind::InvalidInput.into());
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is no regular file",
+        ));
     }
     Ok(file)
+}
+
+/// Whether any executable bit is set.
+pub fn is_executable(metadata: &Metadata) -> bool {
+    metadata.mode() & 0o111 != 0
+}
+
+/// Whether nobody but its owner may read or write the file.
+pub fn is_private(metadata: &Metadata) -> bool {
+    metadata.mode() & 0o077 == 0
+}
+
+/// A path as programs expect it; here that is every path.
+pub fn plain_path(path: &Path) -> PathBuf {
+    path.to_owned()
 }
 
 /// Prepares `command` to outlive this process and its terminal: a session of its
@@ -140,20 +158,8 @@ pub fn detach(command: &mut Command) {
 /// are; those the parent process left open may not be, and a pipe that lives on
 /// in the child would keep the host waiting.
 fn close_on_exec() {
-    let list = if cfg!(target_os = "linux") {
-        "/proc/self/fd"
-    } else {
-        "/dev/fd"
-    };
-    let Ok(entries) = std::fs::read_dir(list) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        let descriptor = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse::<i32>().ok());
-        if let Some(descriptor) = descriptor.filter(|descriptor| *descriptor > 2) {
+    for descriptor in open_descriptors() {
+        if descriptor > 2 {
             #[expect(
                 unsafe_code,
                 reason = "sets a flag; a descriptor closed meanwhile gives an error and no more"
@@ -163,6 +169,23 @@ fn close_on_exec() {
             }
         }
     }
+}
+
+/// The descriptors that are open, and that of the list itself, which no longer is.
+/// None where the system has no such list.
+pub(super) fn open_descriptors() -> Vec<RawFd> {
+    let list = if cfg!(target_os = "linux") {
+        "/proc/self/fd"
+    } else {
+        "/dev/fd"
+    };
+    let Ok(entries) = std::fs::read_dir(list) else {
+        return Vec::new();
+    };
+    let names = entries.flatten().map(|entry| entry.file_name());
+    names
+        .filter_map(|name| name.to_str()?.parse().ok())
+        .collect()
 }
 
 /// Whether a process with this id exists.

@@ -1,11 +1,11 @@
 //! Windows: locks, detached processes, the user's name.
 
 use std::ffi::c_void;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -43,8 +43,14 @@ pub struct Lock(#[expect(dead_code, reason = "closing the file releases the lock
 ///
 /// # Errors
 ///
-/// Fails when the file cannot be created or opened.
+/// Fails when the file cannot be created or opened, and for a link.
 pub fn try_lock(path: &Path) -> io::Result<Option<Lock>> {
+    if path
+        .symlink_metadata()
+        .is_ok_and(|found| found.is_symlink())
+    {
+        return Err(io::Error::other("it is a link, and none is followed here"));
+    }
     // A file opened without sharing cannot be opened a second time.
     match OpenOptions::new()
         .create(true)
@@ -87,7 +93,10 @@ pub fn make_private_dir(path: &Path) -> io::Result<()> {
 pub fn open_regular(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(io::ErrorKind::InvalidInput.into());
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is no regular file",
+        ));
     }
     Ok(file)
 }
@@ -111,6 +120,32 @@ pub fn nameless_file(directory: &Path) -> io::Result<File> {
         .access_mode(GENERIC_READ_AND_WRITE | DELETE)
         .custom_flags(FILE_FLAG_DELETE_ON_CLOSE)
         .open(directory.join(super::passing_name()))
+}
+
+/// Windows knows no executable bit: what a file's name says decides.
+pub fn is_executable(_metadata: &Metadata) -> bool {
+    true
+}
+
+/// Files below the user's profile are the user's alone.
+pub fn is_private(_metadata: &Metadata) -> bool {
+    true
+}
+
+/// A path as programs expect it: without the `\\?\` that a resolved one begins
+/// with, behind which many take neither `/` nor `..`.
+pub fn plain_path(path: &Path) -> PathBuf {
+    // Longer ones are understood in that form only.
+    const LONGEST: usize = 240;
+    let plain = path
+        .to_str()
+        .and_then(|text| text.strip_prefix(r"\\?\"))
+        .filter(|text| text.len() < LONGEST)
+        .and_then(|text| match text.strip_prefix(r"UNC\") {
+            Some(share) => Some(format!(r"\\{share}")),
+            None => (text.as_bytes().get(1) == Some(&b':')).then(|| text.to_owned()),
+        });
+    plain.map_or_else(|| path.to_owned(), PathBuf::from)
 }
 
 /// Prepares `command` to outlive this process and its console, with nothing

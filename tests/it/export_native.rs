@@ -1,6 +1,6 @@
 //! Plugins of clients → packages.
 
-use apkit::export::{Client, Target};
+use apkit::export::{Client, LossKind, Plan, Target};
 use serde_json::{Value, json};
 
 use crate::export_support::{SKILL, input, json, losses, paths, planned, refused, text};
@@ -227,6 +227,180 @@ fn secrets_are_written_nowhere() {
     assert_eq!(names, ["a", "b", "e", "h", "i"]);
 }
 
+/// Every output and every loss of the plan is free of what the secrets begin with.
+fn assert_hidden(plan: &Plan, secret: &str) {
+    for output in &plan.outputs {
+        let text = String::from_utf8_lossy(&output.bytes);
+        assert!(!text.contains(secret), "{}: {text}", output.path);
+    }
+    let told = format!("{:?} {:?}", plan.losses, plan.notes);
+    assert!(!told.contains(secret), "{told}");
+}
+
+/// The kinds and places of losses about credentials.
+fn credentials(plan: &Plan) -> Vec<(&'static str, &str, &str)> {
+    let about = plan
+        .losses
+        .iter()
+        .filter(|loss| matches!(loss.kind, LossKind::Credential | LossKind::ServerCredential));
+    about
+        .map(|loss| {
+            let place = loss.pointer.as_deref().unwrap_or_default();
+            (loss.kind.id(), loss.path.as_str(), place)
+        })
+        .collect()
+}
+
+#[test]
+fn a_server_that_is_dropped_keeps_no_secret() {
+    let config = r#"{"mcpServers": {
+        "place": {"command": "node", "args": ["${CLAUDE_PROJECT_DIR}/s.js", "--api-key", "zz-0123456789abcdef"]},
+        "home": {"command": "${HOME}/x", "args": ["--api-key=zz-0123456789abcdef"]},
+        "absolute": {"command": "/usr/local/bin/x", "args": ["--token", "zz-0123456789abcdef"]},
+        "number": {"command": "node", "args": [1, "--token=zz-0123456789abcdef"]},
+        "socket": {"type": "ws", "url": "wss://h.example/x?token=zz-0123456789abcdef"},
+        "line": {"command": "npx srv --api-key=zz-0123456789abcdef"},
+        "text": "npx srv --api-key=zz-0123456789abcdef",
+        "env": {"command": "/usr/bin/x", "env": {"API_KEY": "zz-0123456789abcdef", "N": 1}}
+    }}"#;
+    let plan = planned(input(&[
+        (MANIFEST, r#"{"name": "pack"}"#),
+        (".mcp.json", config),
+        ("skills/tides/SKILL.md", SKILL),
+    ]));
+    assert_hidden(&plan, "zz-");
+    let native = json(&plan, "com.anthropic.claude-code/mcp.json");
+    assert_eq!(
+        native["mcpServers"],
+        json!({"env": {"command": "/usr/bin/x", "env": {"N": 1}}})
+    );
+    let whole = |place| ("server-credential", ".mcp.json", place);
+    assert_eq!(
+        credentials(&plan),
+        [
+            whole("/mcpServers/place/args/2"),
+            whole("/mcpServers/home/args/0"),
+            whole("/mcpServers/absolute/args/1"),
+            whole("/mcpServers/number/args/1"),
+            whole("/mcpServers/socket/url"),
+            whole("/mcpServers/line/command"),
+            whole("/mcpServers/text"),
+            ("credential", ".mcp.json", "/mcpServers/env/env/API_KEY"),
+        ]
+    );
+}
+
+#[test]
+fn secrets_inside_values_are_written_nowhere() {
+    let config = r#"{"mcpServers": {
+        "docker": {"command": "docker", "args": ["run", "-i", "-e", "API_KEY=zz-0123456789abcdef", "img"]},
+        "remote": {"command": "npx", "args": ["mcp-remote", "https://h.example/mcp", "--header", "Authorization: Bearer zz-0123456789abcdef"]},
+        "shell": {"command": "bash", "args": ["-c", "API_KEY=zz-0123456789abcdef exec npx y"]},
+        "query": {"url": "https://h.example/mcp?key=zz-0123456789abcdef"},
+        "values": {
+            "command": "npx",
+            "env": {
+                "AUTH": "Bearer zz-0123456789abcdef",
+                "CONN": "Server=h;Password=zz-0123456789abcdef",
+                "OPENAPI_MCP_HEADERS": "{\"Authorization\": \"Bearer zz-0123456789abcdef\"}",
+                "MAX_TOKENS": "100",
+                "TOKEN": "${GH_TOKEN:-none}"
+            }
+        },
+        "headers": {
+            "url": "https://h.example/mcp",
+            "headers": {"X-Authorization": "Bearer zz-0123456789abcdef", "X-Auth": "zz-0123456789abcdef", "X-Team": "sea"}
+        },
+        "none": {"command": "docker", "args": ["-e", "API_KEY", "--key-file", "path", "-e", "MAX_TOKENS=100"]}
+    }}"#;
+    let plan = planned(input(&[
+        (MANIFEST, r#"{"name": "pack"}"#),
+        (".mcp.json", config),
+        ("skills/tides/SKILL.md", SKILL),
+    ]));
+    assert_hidden(&plan, "zz-");
+    assert_eq!(
+        json(&plan, "mcp.json")["mcpServers"],
+        json!({
+            "values": {"type": "stdio", "command": "npx", "env": {"MAX_TOKENS": "100", "TOKEN": "none"}},
+            "headers": {"type": "streamable-http", "url": "https://h.example/mcp", "headers": {"X-Team": "sea"}},
+            "none": {"type": "stdio", "command": "docker", "args": ["-e", "API_KEY", "--key-file", "path", "-e", "MAX_TOKENS=100"]},
+        })
+    );
+    let native = json(&plan, "com.anthropic.claude-code/mcp.json");
+    assert_eq!(
+        native["mcpServers"]["values"]["env"],
+        json!({"MAX_TOKENS": "100", "TOKEN": "${GH_TOKEN:-none}"})
+    );
+    assert_eq!(credentials(&plan).len(), 9);
+}
+
+#[test]
+fn what_stays_with_the_client_keeps_no_secret() {
+    let manifest = r#"{
+        "name": "pack",
+        "userConfig": {"tok": {"type": "string", "sensitive": true, "default": "zz-hush"}},
+        "lspServers": {
+            "go": {"command": "gopls", "env": {"API_KEY": "zz-0123456789abcdef", "A": "1"}},
+            "py": {"command": "pylsp", "args": ["--token", "zz-0123456789abcdef"]}
+        },
+        "hooks": ["./h.json", {"Stop": [{"hooks": [
+            {"type": "http", "url": "https://h.example/x", "headers": {"Authorization": "Bearer zz-0123456789abcdef"}},
+            {"type": "command", "command": "curl -H 'X-Api-Key: zz-0123456789abcdef' https://h.example"},
+            {"type": "command", "command": "true"}
+        ]}]}]
+    }"#;
+    let plan = planned(input(&[
+        (MANIFEST, manifest),
+        ("skills/tides/SKILL.md", SKILL),
+        (
+            "h.json",
+            r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "API_KEY=zz-0123456789abcdef x"}]}]}}"#,
+        ),
+        (
+            "settings.json",
+            r#"{"env": {"API_KEY": "zz-0123456789abcdef"}, "model": "m"}"#,
+        ),
+    ]));
+    assert_hidden(&plan, "zz-");
+    let native = json(&plan, MANIFEST);
+    assert_eq!(
+        native["userConfig"]["tok"],
+        json!({"type": "string", "sensitive": true})
+    );
+    assert_eq!(
+        native["lspServers"],
+        json!({"go": {"command": "gopls", "env": {"A": "1"}}})
+    );
+    assert_eq!(
+        native["hooks"][1]["Stop"][0]["hooks"],
+        json!([
+            {"type": "http", "url": "https://h.example/x", "headers": {}},
+            {"type": "command", "command": "true"}
+        ])
+    );
+    assert_eq!(
+        json(&plan, "settings.json"),
+        json!({"env": {}, "model": "m"})
+    );
+    let places: Vec<_> = credentials(&plan)
+        .into_iter()
+        .map(|(_, path, pointer)| (path, pointer))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            (MANIFEST, "/userConfig/tok/default"),
+            (MANIFEST, "/lspServers/go/env/API_KEY"),
+            (MANIFEST, "/lspServers/py"),
+            (MANIFEST, "/hooks/1/Stop/0/hooks/0/headers/Authorization"),
+            (MANIFEST, "/hooks/1/Stop/0/hooks/1"),
+            ("h.json", "/hooks/Stop/0/hooks/0"),
+            ("settings.json", "/env/API_KEY"),
+        ]
+    );
+}
+
 #[test]
 fn no_placeholder_is_left_that_nobody_expands() {
     let (mcp, lost) = servers(
@@ -405,6 +579,175 @@ fn the_source_is_told_by_its_manifests() {
     assert!(misnamed.contains("--name my-plugin would do"), "{misnamed}");
     let broken = refused(input(&[(MANIFEST, "{")]));
     assert!(broken.contains(MANIFEST), "{broken}");
+}
+
+#[test]
+fn default_places_count_beside_what_the_manifest_names() {
+    // Claude Code reads both, and the manifest has the last word.
+    let plan = planned(input(&[
+        (
+            MANIFEST,
+            r#"{"name": "pack", "mcpServers": {"one": {"command": "npx", "args": ["one"]}}, "hooks": "./more.json"}"#,
+        ),
+        (
+            ".mcp.json",
+            r#"{"mcpServers": {"two": {"command": "npx", "env": {"API_KEY": "zz-0123456789abcdef"}}, "one": {"command": "old"}}}"#,
+        ),
+        ("hooks/hooks.json", r#"{"hooks": {}}"#),
+        ("more.json", r#"{"hooks": {}}"#),
+        ("skills/tides/SKILL.md", SKILL),
+    ]));
+    assert_hidden(&plan, "zz-");
+    assert_eq!(
+        json(&plan, "mcp.json")["mcpServers"],
+        json!({
+            "one": {"type": "stdio", "command": "npx", "args": ["one"]},
+            "two": {"type": "stdio", "command": "npx"},
+        })
+    );
+    let native = json(&plan, MANIFEST);
+    assert_eq!(
+        native["mcpServers"],
+        json!([
+            "./com.anthropic.claude-code/mcp.json",
+            {"one": {"command": "npx", "args": ["one"]}}
+        ])
+    );
+    assert_eq!(
+        native["hooks"],
+        json!([
+            "./com.anthropic.claude-code/hooks/hooks.json",
+            "./com.anthropic.claude-code/more.json"
+        ])
+    );
+
+    // Codex reads one of them.
+    let plan = planned(input(&[
+        (
+            ".codex-plugin/plugin.json",
+            r#"{"name": "pack", "mcpServers": "./own.json"}"#,
+        ),
+        ("own.json", r#"{"mcpServers": {"one": {"command": "npx"}}}"#),
+        (
+            ".mcp.json",
+            r#"{"mcpServers": {"two": {"command": "npx", "env": {"API_KEY": "zz-0123456789abcdef"}}}}"#,
+        ),
+        ("skills/tides/SKILL.md", SKILL),
+    ]));
+    assert_hidden(&plan, "zz-");
+    assert_eq!(
+        json(&plan, "mcp.json")["mcpServers"],
+        json!({"one": {"type": "stdio", "command": "npx"}})
+    );
+    assert_eq!(
+        losses(&plan),
+        [
+            ("native-unread", "MCP servers in .mcp.json"),
+            ("credential", "the value of mcpServers.two.env.API_KEY"),
+        ]
+    );
+}
+
+#[test]
+fn what_a_second_manifest_names_is_told() {
+    let plan = planned(input(&[
+        (
+            MANIFEST,
+            r#"{"name": "pack", "mcpServers": {"a": {"command": "npx", "args": ["a"]}}}"#,
+        ),
+        (
+            ".codex-plugin/plugin.json",
+            r#"{"name": "pack", "skills": "./codex-skills", "mcpServers": "./codex-mcp.json"}"#,
+        ),
+        (
+            "codex-mcp.json",
+            r#"{"mcpServers": {"b": {"command": "npx", "env": {"API_KEY": "zz-0123456789abcdef"}}, "a": {"command": "npx"}}}"#,
+        ),
+        ("codex-skills/ebb/SKILL.md", &SKILL.replace("tides", "ebb")),
+        ("skills/tides/SKILL.md", SKILL),
+        (
+            ".cursor-plugin/plugin.json",
+            r#"{"name": "pack", "mcpServers": {"c": {"command": "npx", "env": {"API_KEY": "zz-0123456789abcdef"}}}}"#,
+        ),
+    ]));
+    assert_hidden(&plan, "zz-");
+    assert_eq!(
+        losses(&plan),
+        [
+            (
+                "shadowed-component",
+                "server \"b\" of the manifest for Codex"
+            ),
+            (
+                "shadowed-component",
+                "skill codex-skills/ebb of the manifest for Codex"
+            ),
+            ("credential", "the value of mcpServers.c.env.API_KEY"),
+            ("credential", "the value of mcpServers.b.env.API_KEY"),
+        ]
+    );
+}
+
+#[test]
+fn an_mcp_json_that_is_there_is_kept() {
+    let schema = "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json";
+    let own = format!(
+        r#"{{"$schema": "{schema}", "mcpServers": {{"hand": {{"type": "stdio", "command": "npx", "env": {{"API_KEY": "zz-0123456789abcdef"}}}}}}}}"#
+    );
+    let mut files = vec![
+        (MANIFEST, r#"{"name": "pack"}"#),
+        ("mcp.json", own.as_str()),
+        ("skills/tides/SKILL.md", SKILL),
+    ];
+    let plan = planned(input(&files));
+    assert_hidden(&plan, "zz-");
+    let hand = json!({"type": "stdio", "command": "npx", "env": {}});
+    assert_eq!(json(&plan, "mcp.json")["mcpServers"], json!({"hand": hand}));
+    files.push((".mcp.json", r#"{"mcpServers": {"b": {"command": "npx"}}}"#));
+    let plan = planned(input(&files));
+    assert_eq!(
+        json(&plan, "mcp.json")["mcpServers"],
+        json!({"hand": hand, "b": {"type": "stdio", "command": "npx"}})
+    );
+    // One that is no file of Agent Plugins is named.
+    files[1] = ("mcp.json", r#"{"servers": {}}"#);
+    let plan = planned(input(&files));
+    assert_eq!(losses(&plan), [("file-left-out", "the former mcp.json")]);
+}
+
+#[test]
+fn a_plugin_needs_no_manifest() {
+    let files = [
+        (
+            ".mcp.json",
+            r#"{"mcpServers": {"two": {"type": "http", "url": "https://h.example/mcp", "headers": {"Authorization": "Bearer zz-0123456789abcdef"}}}}"#,
+        ),
+        ("commands/c.md", "C.\n"),
+        ("agents/a.md", "A.\n"),
+        ("hooks/hooks.json", r#"{"hooks": {"Stop": []}}"#),
+        ("skills/tides/SKILL.md", SKILL),
+    ];
+    let plan = planned(crate::export_support::named(&files));
+    assert_eq!(plan.source, "claude-code");
+    assert_hidden(&plan, "zz-");
+    assert_eq!(
+        json(&plan, "mcp.json")["mcpServers"],
+        json!({"two": {"type": "streamable-http", "url": "https://h.example/mcp"}})
+    );
+    assert_eq!(
+        json(&plan, MANIFEST),
+        json!({
+            "name": "pack",
+            "commands": "./com.anthropic.claude-code/commands",
+            "agents": "./com.anthropic.claude-code/agents/a.md",
+            "hooks": "./com.anthropic.claude-code/hooks/hooks.json",
+            "mcpServers": "./com.anthropic.claude-code/mcp.json",
+        })
+    );
+    assert!(refused(input(&files)).contains("--name"));
+    // Skills alone are skills.
+    let plan = planned(crate::export_support::named(&files[4..]));
+    assert_eq!(plan.source, "skills");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::fake_everos::{ADD, FLUSH, FakeEveros, Reply, healthy};
 use crate::hook_support::*;
@@ -175,6 +175,39 @@ fn a_turn_with_a_compaction_inside_is_one_turn() {
     assert_eq!(roles, expected);
     let all = bodies[0].to_string();
     assert!(!all.contains("being continued from a previous conversation"));
+}
+
+#[test]
+fn lines_that_a_compaction_writes_once_more_are_stored_once() {
+    let server = FakeEveros::start();
+    let place = Place::new(&server);
+    let named = |mut line: Value, id: &str| {
+        line["uuid"] = json!(id);
+        line
+    };
+    let kept = [
+        named(answer("r1", 1, &[text("First the check.")]), "u1"),
+        named(answer("r1", 1, &[tool_use("t1", json!({"a": 1}))]), "u2"),
+        named(tool_result("p1", 2, "t1", json!("passed")), "u3"),
+    ];
+    let mut lines = vec![named(prompt("p1", 0, "run it"), "u0")];
+    lines.extend(kept.clone());
+    lines.extend(kept);
+    lines.push(json!({"type": "system", "subtype": "compact_boundary", "uuid": "u4"}));
+    lines.push(named(answer("r2", 3, &[text("It passed.")]), "u5"));
+    let path = place.transcript(&lines);
+    place.hook("stop", stop("p1", &path, "It passed.")).fine();
+    let bodies = server.bodies(ADD);
+    assert_eq!(bodies.len(), 1);
+    assert_eq!(
+        said(&bodies[0]),
+        pairs(&[
+            ("user", "run it"),
+            ("assistant", "First the check."),
+            ("tool", "passed"),
+            ("assistant", "It passed."),
+        ])
+    );
 }
 
 #[test]

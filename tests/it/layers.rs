@@ -53,6 +53,7 @@ const CRATES: &[(&str, &str)] = &[
     ("unicode_normalization", "archive"),
     ("walkdir", "archive"),
     ("libc", ""),
+    ("process_wrap", "sys"),
     ("flate2", "net"),
     ("sha2", "source"),
     ("git2", "source/git"),
@@ -60,6 +61,9 @@ const CRATES: &[(&str, &str)] = &[
     ("nodejs_semver", "store/policy"),
     ("npmrc_config_rs", "source/npm"),
     ("reqwest", "net"),
+    ("futures_util", "mcp"),
+    ("rmcp", "mcp"),
+    ("sse_stream", "mcp"),
     ("rustls", "net"),
     ("sha1", "source/integrity"),
 ];

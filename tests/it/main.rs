@@ -29,9 +29,13 @@ mod hook_start;
 mod hook_support;
 mod init;
 mod layers;
+mod mcp_http;
+mod mcp_plan;
+mod mcp_stdio;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod measure;
 mod net;
+mod probe;
 mod readme;
 mod render;
 mod sarif;

@@ -9,5 +9,7 @@ mod policy;
 #[cfg(unix)]
 mod progress;
 mod sources;
+#[cfg(unix)]
+mod stranger;
 mod update;
-mod world;
+pub(crate) mod world;

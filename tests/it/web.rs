@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -62,7 +63,11 @@ pub(crate) struct Reply {
     headers: Vec<(String, String)>,
     body: Vec<u8>,
     delivery: Delivery,
+    feed: Option<Feed>,
 }
+
+/// Pieces of a body that come while the test goes on.
+type Feed = Arc<Mutex<Receiver<String>>>;
 
 impl Reply {
     pub(crate) fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
@@ -71,7 +76,14 @@ impl Reply {
             headers: Vec::new(),
             body: body.into(),
             delivery: Delivery::Whole,
+            feed: None,
         }
+    }
+
+    /// Sends what comes out of `feed` as it comes, until its other end is gone.
+    pub(crate) fn feed(mut self, feed: Receiver<String>) -> Self {
+        self.feed = Some(Arc::new(Mutex::new(feed)));
+        self
     }
 
     pub(crate) fn json(status: u16, value: &serde_json::Value) -> Self {
@@ -281,13 +293,16 @@ fn write_reply(
         .any(|(name, _)| name == "content-length");
     if reply.delivery == Delivery::Chunked {
         head += "transfer-encoding: chunked\r\n";
-    } else if !own_length {
+    } else if !own_length && reply.feed.is_none() {
         head += &format!("content-length: {}\r\n", reply.body.len());
     }
     for (name, value) in &reply.headers {
         head += &format!("{name}: {value}\r\n");
     }
     stream.write_all((head + "\r\n").as_bytes())?;
+    if let Some(feed) = &reply.feed {
+        return write_feed(stream, &feed.lock().expect("the feed"), ended);
+    }
     let body = &reply.body;
     match reply.delivery {
         Delivery::Whole => stream.write_all(body)?,
@@ -319,6 +334,24 @@ fn write_reply(
         Delivery::Silent => {}
     }
     stream.flush()
+}
+
+fn write_feed(
+    stream: &mut impl Write,
+    feed: &Receiver<String>,
+    ended: &AtomicBool,
+) -> std::io::Result<()> {
+    while !ended.load(Ordering::Relaxed) {
+        match feed.recv_timeout(Duration::from_millis(50)) {
+            Ok(piece) => {
+                stream.write_all(piece.as_bytes())?;
+                stream.flush()?;
+            }
+            Err(RecvTimeoutError::Timeout) => stream.flush()?,
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        }
+    }
+    Ok(())
 }
 
 /// A proxy that reaches one server under every name: it passes `CONNECT` on, and

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use apkit::archive::LeftOutReason;
 use apkit::export::{self, Loss, LossKind, Tree};
-use apkit::source::{self, Source};
+use apkit::source::Source;
 
 use crate::cli::failure::Failure;
-use crate::cli::store::{Scratch, Session};
+use crate::cli::store::Session;
 use crate::cli::target::Target;
 
 /// Reads a directory, the manifest in it, or whatever else a source may be.
@@ -49,15 +49,7 @@ fn fetch(text: &str) -> Result<export::Source, Failure> {
         Source::Directory(path) => return directory(&Target::of(&path)?.root),
         source => source,
     };
-    let scratch = Scratch::new()?;
-    let place = scratch.path().join("fetched");
-    let fetched = source::fetch(&source, &session.request(), &place);
-    let staged = fetched
-        .map_err(|error| Failure::Fetch {
-            source_text: source.to_string(),
-            error: Box::new(error),
-        })?
-        .staged;
+    let (_scratch, staged) = session.fetch(&source)?;
     let mut tree = tree(&staged.directory, Path::new(text))?;
     for left_out in staged.left_out {
         if left_out.reason != LeftOutReason::GitDirectory {

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueHint};
 use super::super::args::{Draft, TextOrJson};
 
 /// Which store.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Place {
     /// The store [default: $APKIT_HOME, else ~/.agents]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -15,7 +15,7 @@ pub(crate) struct Place {
 
     /// The store of the project in this directory: ./.agents
     #[arg(long, conflicts_with = "root")]
-    pub(super) project: bool,
+    pub(crate) project: bool,
 }
 
 /// How to write what was done.

@@ -18,13 +18,14 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use apkit::source::{Environment, Request, Stop};
+use apkit::archive::Staged;
+use apkit::source::{self, Environment, Request, Source, Stop};
 use apkit::store::{self, Store};
 use apkit::sys;
 
 use super::failure::{self, Failure};
 
-pub(crate) use args::{Import, List, Remove, Skills, Update, Verify};
+pub(crate) use args::{Import, List, Place, Remove, Skills, Update, Verify};
 pub(crate) use import::run as import;
 pub(crate) use list::run as list;
 pub(crate) use remove::run as remove;
@@ -85,16 +86,29 @@ impl Session {
         }
     }
 
+    /// Fetches a source to a place of its own.
+    pub(crate) fn fetch(&self, source: &Source) -> Result<(Scratch, Staged), Failure> {
+        let scratch = Scratch::new()?;
+        let place = scratch.path().join("fetched");
+        match source::fetch(source, &self.request(), &place) {
+            Ok(fetched) => Ok((scratch, fetched.staged)),
+            Err(error) => Err(Failure::Fetch {
+                source_text: source.to_string(),
+                error: Box::new(error),
+            }),
+        }
+    }
+
     pub(crate) fn environment(&self) -> &Environment {
         &self.environment
     }
 
     /// Ends the line that shows how a fetch proceeds, before the results.
-    fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.progress.end();
     }
 
-    fn stop(&self) -> &Stop {
+    pub(crate) fn stop(&self) -> &Stop {
         &self.stop
     }
 
@@ -105,7 +119,7 @@ impl Session {
     }
 
     /// The store that the command line names.
-    fn store(&self, place: &args::Place) -> Result<Store, Failure> {
+    pub(crate) fn store(&self, place: &args::Place) -> Result<Store, Failure> {
         let opened = if place.project {
             Store::of_project(&self.environment.directory)
         } else {
@@ -130,7 +144,7 @@ impl Session {
 }
 
 impl Failure {
-    fn store(what: String, error: store::Error) -> Self {
+    pub(crate) fn store(what: String, error: store::Error) -> Self {
         Self::Store {
             what,
             error: Box::new(error),

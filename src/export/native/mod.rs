@@ -4,13 +4,15 @@
 
 mod metadata;
 mod moves;
+mod others;
 mod parts;
+mod secrets;
 mod server;
 mod servers;
 mod values;
 
 use super::PlanError;
-use super::client::Client;
+use super::client::{Client, SERVERS};
 use super::draft::Draft;
 use super::identity::{Identity, package_name};
 use super::json::{Json, Text};
@@ -46,7 +48,8 @@ pub(super) fn convert(draft: &mut Draft, native: Native<'_>) -> Result<(Json, Ad
         identity,
         rename,
     } = native;
-    let bytes = draft.bytes(path).unwrap_or_default().to_vec();
+    // Without a manifest, everything is at its default place.
+    let bytes = draft.bytes(path).unwrap_or(b"{}").to_vec();
     let unreadable = |message: String| PlanError::Manifest {
         path: path.to_owned(),
         message,
@@ -67,6 +70,7 @@ pub(super) fn convert(draft: &mut Draft, native: Native<'_>) -> Result<(Json, Ad
     let name = identity.name.clone().ok_or(PlanError::NameMissing)?;
     package_name(&name).map_err(PlanError::Name)?;
     user_config(draft, &text, fields);
+    secrets_of_manifest(draft, &text, &mut manifest);
 
     let mut adopted = adopt_skills(draft, &text, fields, &mut manifest, rename, client);
     for problem in std::mem::take(&mut adopted.names) {
@@ -78,7 +82,10 @@ pub(super) fn convert(draft: &mut Draft, native: Native<'_>) -> Result<(Json, Ad
         moves.note(old, new);
     }
     let mut pointers = Vec::new();
+    let own = servers::own(draft, fields);
     let servers = servers::convert(draft, client, &text, fields, &mut manifest);
+    let servers = own.with(draft, servers);
+    others::compare(draft, client, &servers);
     for part in client.parts() {
         parts::place(
             draft,
@@ -91,12 +98,8 @@ pub(super) fn convert(draft: &mut Draft, native: Native<'_>) -> Result<(Json, Ad
         );
     }
     parts::by_location(draft, client);
-    if !servers.is_empty() {
-        draft.put_json("mcp.json", &servers::document(servers));
-    } else {
-        draft.tree.files.remove("mcp.json");
-    }
-    other_manifests(draft, client, &moves);
+    own.write(draft, servers);
+    others::follow(draft, client, &moves);
     moves.report(draft);
 
     if path != MANIFEST && draft.has(MANIFEST) && kept_extensions(draft).is_none() {
@@ -147,6 +150,19 @@ fn kept_extensions(draft: &Draft) -> Option<Json> {
             .filter(|value| value.as_object().is_some())
             .unwrap_or(Json::Object(Vec::new())),
     )
+}
+
+/// Takes credentials out of the manifest that stays with the client. Servers have
+/// lines of their own.
+fn secrets_of_manifest(draft: &mut Draft, text: &Text<'_>, manifest: &mut Json) {
+    let servers = manifest.get(SERVERS).cloned();
+    if servers.is_some() {
+        manifest.set(SERVERS, Json::Null);
+    }
+    secrets::strip_and_tell(draft, text, manifest);
+    if let Some(servers) = servers {
+        manifest.set(SERVERS, servers);
+    }
 }
 
 fn user_config(draft: &mut Draft, text: &Text<'_>, fields: &Object) {
@@ -266,81 +282,4 @@ fn adopt_root(draft: &mut Draft, rename: bool) -> Adopted {
         );
     }
     adopted
-}
-
-/// The manifests of the other clients go on finding what was moved, and what
-/// they say and no client reads any more is named.
-fn other_manifests(draft: &mut Draft, chosen: Client, moves: &Moves) {
-    for client in Client::ALL {
-        for path in client.manifests() {
-            let Some(bytes) = draft.bytes(path).map(<[u8]>::to_vec) else {
-                continue;
-            };
-            let Ok(text) = Text::read(path, &bytes) else {
-                continue;
-            };
-            let before = Json::of(&text.document.root);
-            if before.as_object().is_none() {
-                continue;
-            }
-            if client != chosen {
-                let mut manifest = before.clone();
-                for part in client.parts() {
-                    match manifest.get(part.field).cloned() {
-                        Some(mut value) => {
-                            moves.follow_in(&mut value);
-                            manifest.set(part.field, value);
-                        }
-                        None => {
-                            if let Some(new) = moves.follow(part.default) {
-                                manifest.set(part.field, Json::String(format!("./{new}")));
-                            }
-                        }
-                    }
-                }
-                if manifest != before {
-                    draft.put_json(*path, &manifest);
-                }
-            }
-            if client == Client::ClaudeCode {
-                continue;
-            }
-            let portable = [
-                "name",
-                "version",
-                "description",
-                "author",
-                "homepage",
-                "repository",
-                "license",
-                "keywords",
-                "skills",
-                "mcpServers",
-                "$schema",
-            ];
-            let unread: Vec<&str> = before
-                .as_object()
-                .unwrap_or_default()
-                .iter()
-                .map(|(key, _)| key.as_str())
-                .filter(|key| !portable.contains(key))
-                // Those of the client that is read are told one by one.
-                .filter(|key| {
-                    client != chosen || client.parts().iter().all(|part| part.field != *key)
-                })
-                .collect();
-            if !unread.is_empty() {
-                draft.lose(Loss::new(
-                    LossKind::ManifestShadowed,
-                    *path,
-                    format!("the manifest for {}", client.label()),
-                    format!(
-                        "{} reads plugin.json instead, which has no {}",
-                        client.label(),
-                        unread.join(", ")
-                    ),
-                ));
-            }
-        }
-    }
 }

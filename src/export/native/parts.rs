@@ -6,6 +6,7 @@ use super::super::json::{Json, Text};
 use super::super::loss::{Loss, LossKind};
 use super::super::paths::relative;
 use super::moves::Moves;
+use super::secrets;
 
 /// Where Copilot looks for hooks in a package, and nowhere else.
 const COPILOT_HOOKS: &str = "com.github.copilot/hooks/hooks.json";
@@ -27,6 +28,7 @@ pub(super) fn place(
         Some(one) => vec![one.clone()],
         None => vec![Json::String(format!("./{}", part.default))],
     };
+    let listed = with_default(draft, client, part, &written, listed);
     let mut places = Vec::new();
     let mut inline = false;
     for item in &listed {
@@ -36,6 +38,9 @@ pub(super) fn place(
             continue;
         };
         let inside = relative(path);
+        if let Some(file) = inside.as_deref().filter(|_| part.field != SERVERS) {
+            secrets::strip_file(draft, file);
+        }
         let new = inside.as_deref().and_then(|path| {
             moves
                 .follow(path)
@@ -94,6 +99,45 @@ pub(super) fn place(
         }
         draft.lose(loss);
     }
+}
+
+/// What the manifest lists, and the default place where the client reads that, too;
+/// where it does not, what lies there is named.
+fn with_default(
+    draft: &mut Draft,
+    client: Client,
+    part: &Part,
+    written: &Option<Json>,
+    mut listed: Vec<Json>,
+) -> Vec<Json> {
+    let is_there = draft.has(part.default) || draft.tree.has_directory(part.default);
+    let is_named = listed.iter().any(|item| {
+        let path = item.as_str().and_then(relative);
+        path.is_some_and(|path| {
+            path == part.default || path.starts_with(&format!("{}/", part.default))
+        })
+    });
+    if written.is_none() || !is_there || is_named {
+        return listed;
+    }
+    if client.merges_default(part.field) {
+        // First, so that the manifest has the last word.
+        listed.insert(0, Json::String(format!("./{}", part.default)));
+        return listed;
+    }
+    secrets::strip_file(draft, part.default);
+    let why = format!(
+        "the manifest names other {}, and {} reads no more than these",
+        part.what,
+        client.label()
+    );
+    draft.lose(Loss::new(
+        LossKind::Unread,
+        part.default,
+        format!("{} in {}", part.what, part.default),
+        why,
+    ));
+    listed
 }
 
 /// Every file in place of the directories that hold them.
@@ -206,6 +250,7 @@ pub(super) fn by_location(draft: &mut Draft, client: Client) {
         ("workflows", "workflows"),
     ] {
         if draft.has(path) || draft.tree.has_directory(path) {
+            secrets::strip_file(draft, path);
             draft.lose(client_only(
                 client.label(),
                 path,

@@ -6,19 +6,99 @@ use super::super::json::{Json, Text};
 use super::super::loss::{Loss, LossKind};
 use super::super::paths::relative;
 use super::metadata::place;
+use super::secrets;
 use super::server::Server;
 use crate::document::{Node, Object, Pointer, Value};
-use crate::spec::version;
+use crate::spec::version::{self, SchemaKind, Selection};
 
 /// The name and entry of each server that `mcp.json` gets.
 pub(super) type Servers = Vec<(String, Json)>;
 
-/// `mcp.json` with these servers.
-pub(super) fn document(servers: Servers) -> Json {
-    Json::object([
-        ("$schema", Json::string(version::current().mcp_schema)),
-        ("mcpServers", Json::Object(servers)),
-    ])
+/// The path of the portable file.
+const PORTABLE: &str = "mcp.json";
+
+/// The `mcp.json` that a plugin has beside what its client reads.
+pub(super) struct Own {
+    servers: Option<Servers>,
+}
+
+/// Reads it. One that is none of the specification, and which the portable one
+/// takes the place of, is named.
+pub(super) fn own(draft: &mut Draft, fields: &Object) -> Own {
+    let nothing = Own { servers: None };
+    let is_named = fields.get(SERVERS).is_some_and(|member| {
+        let named = Json::of(&member.value);
+        let items = match &named {
+            Json::Array(items) => items.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        let paths = items.iter().filter_map(|item| relative(item.as_str()?));
+        paths.into_iter().any(|path| path == PORTABLE)
+    });
+    let Some(bytes) = draft.bytes(PORTABLE).map(<[u8]>::to_vec) else {
+        return nothing;
+    };
+    if is_named {
+        return nothing;
+    }
+    if let Ok(text) = Text::read(PORTABLE, &bytes) {
+        let mut document = Json::of(&text.document.root);
+        let schema = document.get("$schema").and_then(Json::as_str);
+        let is_portable = schema.is_some_and(|schema| {
+            let selected = version::select(schema, SchemaKind::Mcp, true);
+            !matches!(selected, Selection::NotCanonical)
+        });
+        if is_portable {
+            if secrets::strip_and_tell(draft, &text, &mut document) {
+                draft.put_json(PORTABLE, &document);
+            }
+            let servers = document.get(SERVERS).and_then(Json::as_object);
+            return Own {
+                servers: Some(servers.unwrap_or_default().to_vec()),
+            };
+        }
+    }
+    draft.tree.files.remove(PORTABLE);
+    draft.lose(Loss::new(
+        LossKind::FileLeftOut,
+        PORTABLE,
+        "the former mcp.json",
+        "it is none of Agent Plugins, its client does not read it, and the portable one takes its place",
+    ));
+    nothing
+}
+
+impl Own {
+    /// Its servers, and behind them those that were translated.
+    pub(super) fn with(&self, draft: &mut Draft, translated: Servers) -> Servers {
+        let mut servers = self.servers.clone().unwrap_or_default();
+        for (name, entry) in translated {
+            match servers.iter().find(|(known, _)| *known == name) {
+                None => servers.push((name, entry)),
+                Some((_, known)) if *known == entry => {}
+                Some(_) => draft.note(format!(
+                    "server {name:?}: mcp.json defines it already, and that is kept"
+                )),
+            }
+        }
+        servers
+    }
+
+    /// Writes the portable file, if there is anything to write.
+    pub(super) fn write(&self, draft: &mut Draft, servers: Servers) {
+        if self.servers.as_ref() == Some(&servers) {
+            return;
+        }
+        if servers.is_empty() {
+            draft.tree.files.remove(PORTABLE);
+            return;
+        }
+        let document = Json::object([
+            ("$schema", Json::string(version::current().mcp_schema)),
+            (SERVERS, Json::Object(servers)),
+        ]);
+        draft.put_json(PORTABLE, &document);
+    }
 }
 
 /// Translates every server of the plugin. The definitions for its own client
@@ -47,10 +127,12 @@ pub(super) fn convert(
         _ => (std::slice::from_ref(&member.value), false),
     };
     let mut cleaned = Vec::new();
+    let mut names_default = false;
     for node in nodes {
         match node.value() {
             Value::String(written) => {
                 let path = written.as_str().and_then(relative).unwrap_or_default();
+                names_default |= path == default;
                 if path.ends_with(".mcpb") || path.ends_with(".dxt") {
                     lost(draft, text, node, &path, "it is a bundle for one client");
                 } else if draft.has(&path) {
@@ -99,6 +181,13 @@ pub(super) fn convert(
         _ => Json::Array(cleaned),
     };
     manifest.set(SERVERS, value);
+    if draft.has(default) && !names_default {
+        if client.merges_default(SERVERS) {
+            file(draft, client, default, &mut servers);
+        } else {
+            secrets::strip_file(draft, default);
+        }
+    }
     servers
 }
 

@@ -1,6 +1,6 @@
 //! Strings of a native server: placeholders and secrets.
 
-use crate::spec::credential;
+use crate::spec::credential::{self, Held};
 use crate::spec::placeholder;
 
 /// What stands in the way of a value.
@@ -80,12 +80,13 @@ pub(super) fn portable(value: &str) -> Result<Portable, Obstacle> {
 
 /// Whether the value is a secret, by its name or its own shape.
 pub(super) fn is_secret(name: Option<&str>, value: &str) -> bool {
-    let named = name.is_some_and(|name| {
-        credential::is_secret_name(name)
-            && credential::is_filled(value)
-            && !credential::is_slot(value)
-    });
-    named || credential::has_secret_shape(value) || has_secret_default(name, value)
+    credential::held(name, value) == Some(Held::Credential) || has_secret_default(name, value)
+}
+
+/// Whether an argument is a secret, behind the argument `before`.
+pub(super) fn is_secret_argument(argument: &str, before: Option<&str>) -> bool {
+    credential::held_by_argument(argument, before) == Some(Held::Credential)
+        || has_secret_default(None, argument)
 }
 
 /// Whether a placeholder in the value has a default that is a secret.

@@ -7,10 +7,16 @@
 //! `promptSource`: a skill the user typed has none, and a prompt typed while a
 //! tool runs is an attachment. Nor are all lines with one a person's: finished
 //! background tasks have it too.
+//!
+//! A compaction that comes while a turn runs may write the turn's last lines once
+//! more, each with the `uuid` it had.
+
+mod seen;
 
 use std::io;
 use std::path::Path;
 
+use self::seen::Seen;
 use super::super::jsonl::Lines;
 use super::WRAPPERS;
 use crate::everos::deadline::Deadline;
@@ -23,6 +29,7 @@ use crate::everos::turn::{Entry, Part, Transcript};
 const FIELDS: Fields = Fields::Only {
     some: &[
         "type",
+        "uuid",
         "promptId",
         "promptSource",
         "origin",
@@ -57,39 +64,61 @@ const TURN_FIELDS: Fields = Fields::Only {
 const SYNTHETIC: &str = "<synthetic>";
 
 /// A transcript file.
-pub(super) struct File(Lines);
+pub(super) struct File {
+    lines: Lines,
+    seen: Seen,
+}
 
 impl File {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        Lines::open(path).map(Self)
+        Ok(Self {
+            lines: Lines::open(path)?,
+            seen: Seen::default(),
+        })
     }
 
     /// The entry of the line at the present position; `None` at the end and for
     /// a line that is not finished yet.
     fn entry(&mut self, fields: Fields) -> io::Result<Option<Entry>> {
-        let start = self.0.position();
-        let json = match Json::read(&mut self.0.line(), fields) {
+        let start = self.lines.position();
+        let json = match Json::read(&mut self.lines.line(), fields) {
             Ok(json) => Some(json),
             Err(ReadError::Syntax) => None,
             Err(ReadError::Io(error)) => return Err(error),
         };
-        let ended = self.0.finish_line()?;
-        let end = self.0.position();
+        let ended = self.lines.finish_line()?;
+        let end = self.lines.position();
         if end == start || !ended && json.is_none() {
             return Ok(None);
         }
-        let entry = json.map(|json| entry_of(&json)).unwrap_or_default();
+        let Some(json) = json else {
+            return Ok(Some(Entry {
+                end,
+                ..Entry::default()
+            }));
+        };
+        let again = json
+            .str("uuid")
+            .is_some_and(|id| self.seen.is_again(id, start));
+        let entry = if again {
+            Entry {
+                known: true,
+                ..Entry::default()
+            }
+        } else {
+            entry_of(&json)
+        };
         Ok(Some(Entry { end, ..entry }))
     }
 }
 
 impl Transcript for File {
     fn size(&mut self) -> io::Result<u64> {
-        self.0.size()
+        self.lines.size()
     }
 
     fn end(&mut self) -> io::Result<u64> {
-        self.0.end()
+        self.lines.end()
     }
 
     fn read(
@@ -98,7 +127,7 @@ impl Transcript for File {
         to: u64,
         visit: &mut dyn FnMut(Entry) -> bool,
     ) -> io::Result<u64> {
-        self.0.seek(from, to)?;
+        self.lines.seek(from, to)?;
         let mut passed = from;
         while let Some(entry) = self.entry(FIELDS)? {
             passed = entry.end;
@@ -110,15 +139,15 @@ impl Transcript for File {
     }
 
     fn turn_start(&mut self, turn: Option<&str>, deadline: Deadline) -> io::Result<Option<u64>> {
-        let size = self.0.size()?;
-        let mut backward = self.0.backward()?;
+        let size = self.lines.size()?;
+        let mut backward = self.lines.backward()?;
         let mut wanted = turn.map(str::to_owned);
         let mut found = None;
-        while let Some(start) = backward.previous(&mut self.0)? {
+        while let Some(start) = backward.previous(&mut self.lines)? {
             if deadline.passed() {
                 break;
             }
-            self.0.seek(start, size)?;
+            self.lines.seek(start, size)?;
             let Some(named) = self.entry(TURN_FIELDS)?.and_then(|entry| entry.turn) else {
                 continue;
             };
@@ -136,7 +165,7 @@ impl Transcript for File {
     }
 
     fn mark(&mut self, at: u64) -> io::Result<Option<String>> {
-        self.0.mark(at)
+        self.lines.mark(at)
     }
 }
 

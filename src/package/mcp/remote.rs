@@ -113,11 +113,6 @@ fn url(entry: &mut Entry<'_, '_>, member: &Member) {
             "write what is no letter, digit or delimiter as % and two hexadecimal digits, and leave %00 out",
         );
     }
-    // That user information is there has been said.
-    let secret = !user_is_known || credential::holds_token(value);
-    if secret && values::credential_in(entry, &text, "the URL") {
-        return;
-    }
     for (name, part) in url::query_pairs(value) {
         let part = Value {
             name: Some(name),
@@ -126,8 +121,12 @@ fn url(entry: &mut Entry<'_, '_>, member: &Member) {
         };
         let what = format!("{} in the query of the URL", quoted(name));
         if values::credential_in(entry, &part, &what) {
-            break;
+            return;
         }
+    }
+    // That user information is there has been said.
+    if !user_is_known || credential::holds_token(value) {
+        values::credential_in(entry, &text, "the URL");
     }
 }
 

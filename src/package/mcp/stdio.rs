@@ -11,11 +11,8 @@ use crate::diagnostic::Span;
 use crate::document::{Member, Object, Pointer};
 use crate::spec::codes::mcp as codes;
 use crate::spec::credential;
-use crate::spec::placeholder::{self, NAMES, Owner};
-
-/// The base directories a `cwd` may begin with, beside `./`.
-const ROOT: &str = "${PLUGIN_ROOT}";
-const DATA: &str = "${PLUGIN_DATA}";
+use crate::spec::placeholder::{self, DATA, NAMES, Owner, ROOT};
+use crate::sys;
 
 /// Judges the fields of a stdio server.
 pub(super) fn check(entry: &mut Entry<'_, '_>, fields: &Object) -> Option<Transport> {
@@ -149,7 +146,7 @@ fn bundled_command(entry: &mut Entry<'_, '_>, member: &Member, value: &str, poin
             ),
             "replace the link by the executable",
         ),
-        Resolution::Missing => entry.report(
+        Resolution::Missing(_) => entry.report(
             &codes::COMMAND_NOT_FOUND,
             span,
             pointer,
@@ -178,7 +175,7 @@ fn bundled_command(entry: &mut Entry<'_, '_>, member: &Member, value: &str, poin
             "name a regular file",
         ),
         Resolution::File(file) => {
-            if std::fs::metadata(&file).is_ok_and(|metadata| !is_executable(&metadata)) {
+            if std::fs::metadata(&file).is_ok_and(|metadata| !sys::is_executable(&metadata)) {
                 entry.report(
                     &codes::COMMAND_NOT_EXECUTABLE,
                     span,
@@ -190,20 +187,6 @@ fn bundled_command(entry: &mut Entry<'_, '_>, member: &Member, value: &str, poin
                 );
             }
         }
-    }
-}
-
-/// Whether any executable bit is set; platforms without such bits run anything.
-fn is_executable(metadata: &std::fs::Metadata) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        metadata.permissions().mode() & 0o111 != 0
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = metadata;
-        true
     }
 }
 
@@ -236,8 +219,9 @@ fn command_line_help(value: &str) -> String {
         let before = at
             .checked_sub(1)
             .and_then(|before| all.get(before).copied());
-        credential::option_value(word, before)
-            .is_some_and(|(name, _)| credential::is_secret_name(name))
+        credential::held_by_argument(word, before).is_some()
+            || credential::option_value(word, before)
+                .is_some_and(|(name, _)| credential::is_secret_name(name))
     });
     if secret || value.len() > 400 {
         return "write the executable alone, and each argument as an element of args".to_owned();
@@ -336,7 +320,7 @@ fn bundled_argument(entry: &mut Entry<'_, '_>, span: Span, pointer: &Pointer, ar
     let root = entry.loader.root;
     if matches!(
         containment::resolve(root, root, Path::new(inside)),
-        Resolution::Missing
+        Resolution::Missing(_)
     ) {
         entry.report(
             &codes::ARGUMENT_NOT_FOUND,
@@ -506,7 +490,7 @@ fn cwd(entry: &mut Entry<'_, '_>, member: &Member) -> Option<String> {
             Resolution::Loop => Some("is a link that leads back to itself"),
             Resolution::Directory(_) | Resolution::Unreadable(_) => None,
             _ if nested => None,
-            Resolution::Missing => {
+            Resolution::Missing(_) => {
                 entry.report(
                     &codes::CWD_NOT_A_DIRECTORY,
                     span,

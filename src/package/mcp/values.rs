@@ -6,7 +6,7 @@ use super::server::Entry;
 use crate::diagnostic::Span;
 use crate::document::Pointer;
 use crate::spec::codes::mcp as codes;
-use crate::spec::credential;
+use crate::spec::credential::{self, Held};
 use crate::spec::placeholder::{self, Owner};
 
 /// A string of a server.
@@ -110,13 +110,10 @@ pub(super) fn credential(entry: &mut Entry<'_, '_>, value: &Value<'_>) {
 /// The same for one part of the value at `value.pointer`, which `what` names;
 /// whether it warned.
 pub(super) fn credential_in(entry: &mut Entry<'_, '_>, value: &Value<'_>, what: &str) -> bool {
-    let named = value
-        .name
-        .is_some_and(|name| credential::is_secret_name(name) && credential::is_filled(value.text));
-    if !named && !credential::has_secret_shape(value.text) {
+    let Some(held) = credential::held(value.name, value.text) else {
         return false;
-    }
-    let (message, help) = if credential::is_slot(value.text) {
+    };
+    let (message, help) = if held == Held::Slot {
         (
             format!("{what} is a slot for a credential, which no client fills in"),
             "remove it; clients ask the user for credentials",

@@ -152,7 +152,7 @@ fn links(
         let place = directory.join(&target);
         if matches!(
             containment::resolve(loader.root, loader.root, &place),
-            Resolution::Missing | Resolution::Loop
+            Resolution::Missing(_) | Resolution::Loop
         ) {
             findings.push(finding(
                 &codes::LINK_BROKEN,

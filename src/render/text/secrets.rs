@@ -67,11 +67,13 @@ fn strings(source: &str, spans: &mut Vec<Span>) {
         let close = closing(bytes, open + 1);
         let span = Span::new(open + 1, close);
         let content = source.get(span.start..span.end).unwrap_or_default();
-        let named = name.is_some_and(credential::is_secret_name);
-        if (named && credential::is_filled(content)) || credential::holds_token(content) {
-            spans.push(span);
-        } else if let Some(user) = secret::user_information(content) {
+        if let Some(user) = secret::user_information(content)
+            .filter(|_| !name.is_some_and(credential::is_secret_name))
+            .filter(|_| !credential::holds_token(content))
+        {
             spans.push(span_of(user).shifted(span.start));
+        } else if credential::held(name, content).is_some() {
+            spans.push(span);
         }
         at = close + 1;
         let rest = source.get(at..).unwrap_or_default();

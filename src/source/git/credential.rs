@@ -1,11 +1,11 @@
 //! Credentials for https: what the user's `.netrc` and git's own helpers know.
 //! Nothing is asked for, and nothing is stored or erased.
 
-use std::fs;
 use std::path::PathBuf;
 
 use super::child::{self, Running, Trouble};
 use super::transport::Context;
+use crate::sys;
 
 /// The largest `.netrc` that is read, in bytes.
 const MAX_NETRC: u64 = 1 << 20;
@@ -52,11 +52,8 @@ pub(super) fn find(
 }
 
 fn read(path: PathBuf) -> Option<String> {
-    let found = fs::metadata(&path).ok()?;
-    if !found.is_file() || found.len() > MAX_NETRC {
-        return None;
-    }
-    Some(String::from_utf8_lossy(&fs::read(path).ok()?).into_owned())
+    let bytes = sys::read_regular(&path, MAX_NETRC).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The entry for a host in the text of a `.netrc`.

@@ -1,6 +1,5 @@
 //! git's smart protocol over https (gitprotocol-http), carried by our own client.
 
-use std::fs;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +17,10 @@ use super::credential::{self, Credential};
 use super::error::Failure;
 use super::transport::{Context, MAX_LIST};
 use crate::net::{self, Client, ErrorKind, Proxies, Request, Response, Settings, Timeouts, Trust};
+use crate::sys;
+
+/// Largest file of certificates that is read, in bytes.
+const MAX_CERTIFICATES: u64 = 16 << 20;
 
 /// Some servers answer only what looks like git.
 const USER_AGENT: &str = concat!("git/2.0 (apkit ", env!("CARGO_PKG_VERSION"), ")");
@@ -354,7 +357,7 @@ fn trust(context: &Context) -> Result<Trust, Failure> {
         return Ok(Trust::default());
     };
     let path = context.environment.directory.join(path);
-    match fs::read(&path) {
+    match sys::read_regular(&path, MAX_CERTIFICATES) {
         Ok(pem) => Ok(Trust::System { besides: vec![pem] }),
         Err(error) => Err(Failure::Settings(format!(
             "the certificates of git's configuration ({}) cannot be read: {error}",

@@ -1,7 +1,6 @@
 //! How a registry is reached: connections as the configuration wants them, and
 //! who we are there.
 
-use std::fs;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -13,6 +12,10 @@ use super::error::{ConfigError, Error};
 use super::npmrc::Value;
 use crate::net::{Proxies, Settings, Trust, is_loopback, same_origin, shown};
 use crate::source::Environment;
+use crate::sys;
+
+/// Largest file of certificates that is read, in bytes.
+const MAX_CERTIFICATES: u64 = 16 << 20;
 
 /// The connections that the configuration asks for.
 pub(super) fn settings(config: &Config, environment: &Environment) -> Result<Settings, Error> {
@@ -71,7 +74,7 @@ fn proxies(config: &Config, environment: &Environment) -> Result<Proxies, Error>
 /// the certificates of `NODE_EXTRA_CA_CERTS` come on top of it.
 fn trust(config: &Config, environment: &Environment) -> Result<Trust, Error> {
     let read = |path: std::path::PathBuf| -> Result<Vec<u8>, ConfigError> {
-        match fs::read(&path) {
+        match sys::read_regular(&path, MAX_CERTIFICATES) {
             Ok(pem) if is_pem(&pem) => Ok(pem),
             Ok(_) => Err(ConfigError::Certificates { path }),
             Err(error) => Err(ConfigError::Read { path, error }),

@@ -1,7 +1,6 @@
 //! The user's npm configuration: what the environment and the `.npmrc` files of
 //! project, user and machine say, in this order.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +13,10 @@ use super::name::PackageName;
 use super::npmrc::{self, Setting, Value, expand};
 use super::project;
 use crate::source::Environment;
+use crate::sys;
+
+/// Largest configuration that is read, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
 
 /// All settings, the strongest place first.
 pub(super) struct Config {
@@ -102,7 +105,11 @@ impl Config {
         path: PathBuf,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<(), ConfigError> {
-        let bytes = match fs::read(&path) {
+        // How npm is told to read none; no other device is opened.
+        if path == Path::new("/dev/null") {
+            return Ok(());
+        }
+        let bytes = match sys::read_regular(&path, MAX_BYTES) {
             Ok(bytes) => bytes,
             Err(error)
                 if matches!(

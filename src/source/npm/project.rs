@@ -1,7 +1,11 @@
 //! Which directory is the project whose `.npmrc` counts.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::sys;
+
+/// Largest `package.json` that is read, in bytes.
+const MAX_BYTES: u64 = 16 << 20;
 
 /// The project that `directory` is part of, as npm finds it: the nearest
 /// directory above with a `package.json` or a `node_modules`; if that is a
@@ -23,11 +27,11 @@ pub(super) fn root(directory: &Path) -> PathBuf {
 
 /// Whether the `workspaces` of a project take in a directory below it.
 fn is_workspace(root: &Path, below: &Path) -> bool {
-    let Ok(text) = fs::read_to_string(root.join("package.json")) else {
+    let Ok(text) = sys::read_regular(&root.join("package.json"), MAX_BYTES) else {
         return false;
     };
     // A file that npm cannot read names no workspaces either.
-    let package: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    let package: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
     let workspaces = match package.get("workspaces") {
         Some(serde_json::Value::Object(object)) => object.get("packages"),
         other => other,

@@ -72,6 +72,7 @@ impl World {
         let journal = Journal {
             journal_version: VERSION,
             name: "a".to_owned(),
+            mark: None,
             staging: "1-0".to_owned(),
             new,
             purge,
@@ -218,11 +219,18 @@ fn a_change_that_fails_halfway_is_taken_back() {
 
 #[test]
 fn a_journal_of_a_stranger_leads_nowhere_else() {
-    for (name, staging) in [("../beside", "1-0"), ("a", "../../beside"), ("con", "1-0")] {
+    for (name, staging) in [
+        ("../beside", "1-0"),
+        ("a", "../../beside"),
+        ("con", "1-0"),
+        ("a", ""),
+        ("a", "1-0-"),
+    ] {
         let world = World::new();
         let journal = Journal {
             journal_version: VERSION,
             name: name.to_owned(),
+            mark: None,
             staging: staging.to_owned(),
             new: None,
             purge: true,

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::copy::copy;
 use super::record::{Ours, Record};
@@ -12,7 +12,7 @@ use super::{Copied, Folders, Found, Problem, beside, now, swap, withdraw};
 use crate::package::Skill;
 use crate::store::Error;
 use crate::store::change::Writer;
-use crate::store::layout::Layout;
+use crate::store::layout::{Layout, is_inside};
 use crate::store::lock_file::Folder;
 use crate::store::staging::remove_all;
 
@@ -64,7 +64,7 @@ impl Plan {
     /// When something that is not ours stands in a place, or a copy cannot be made.
     pub(in crate::store) fn make(layout: &Layout, wanted: &Wanted<'_>) -> Result<Self, Error> {
         let mut record = Record::read(layout)?;
-        let (permitted, outside) = permitted(&record, wanted);
+        let (permitted, outside) = permitted(layout, &record, wanted);
         let before = record.allowed.remove(wanted.name).unwrap_or_default();
         let ours = record.packages.remove(wanted.name).unwrap_or_default();
         let allowed: BTreeMap<PathBuf, bool> = permitted
@@ -211,7 +211,7 @@ impl Plan {
         }
         let mut result = Folders::default();
         for place in std::mem::take(&mut self.gone) {
-            withdraw(&place, &mut self.ours, &mut result)?;
+            withdraw(layout, &place, &mut self.ours, &mut result)?;
         }
         self.write(layout)?;
         result.outside = std::mem::take(&mut self.outside);
@@ -236,14 +236,16 @@ impl Plan {
 /// The directories that skills are copied to, and those that are left alone. A lock
 /// file may be a stranger's: unless the user asks for it now or has asked for it
 /// here before, it writes nowhere but below the base, and brings no scripts.
-fn permitted(record: &Record, wanted: &Wanted<'_>) -> (Vec<Folder>, Vec<PathBuf>) {
+fn permitted(layout: &Layout, record: &Record, wanted: &Wanted<'_>) -> (Vec<Folder>, Vec<PathBuf>) {
     let allowed = record.allowed.get(wanted.name);
     let mut permitted = Vec::new();
     let mut outside = Vec::new();
     for folder in wanted.folders {
         let is_asked = wanted.asked.contains(folder);
         let before = allowed.and_then(|allowed| allowed.get(&folder.directory));
-        if is_asked || before.is_some() || is_inside(&folder.directory, wanted.base) {
+        let is_permitted =
+            is_asked || before.is_some() || is_inside(&folder.directory, wanted.base);
+        if is_permitted && !layout.leads_out(&folder.directory) {
             let may = is_asked || wanted.scripts || before == Some(&true);
             permitted.push(Folder {
                 scripts: folder.scripts && may,
@@ -254,24 +256,6 @@ fn permitted(record: &Record, wanted: &Wanted<'_>) -> (Vec<Folder>, Vec<PathBuf>
         }
     }
     (permitted, outside)
-}
-
-/// Whether a directory lies below `base`, links considered.
-fn is_inside(directory: &Path, base: &Path) -> bool {
-    let Ok(base) = base.canonicalize() else {
-        return false;
-    };
-    let is_plain = |part| {
-        matches!(
-            part,
-            Component::Normal(_) | Component::RootDir | Component::Prefix(_)
-        )
-    };
-    directory.components().all(is_plain)
-        && directory
-            .ancestors()
-            .find_map(|above| above.canonicalize().ok())
-            .is_some_and(|above| above.starts_with(&base))
 }
 
 /// A directory that goes away with the value.

@@ -1,9 +1,9 @@
 //! What we wrote where, and what the user allowed: `.apkit/folders.json`.
 //!
 //! It stays on this machine, unlike the lock file, which a project may bring along.
+//! One that a project brings along is none: it does not carry the mark of the store.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 
@@ -12,9 +12,12 @@ use serde::{Deserialize, Serialize};
 use crate::store::Error;
 use crate::store::change;
 use crate::store::layout::Layout;
+use crate::sys;
 
 /// The version of the format.
 const VERSION: u32 = 1;
+/// Largest record that is read, in bytes.
+const MAX_BYTES: u64 = 16 << 20;
 
 /// Folders by their paths, each with the digests of what may stand there. There
 /// are two while one replaces the other.
@@ -24,6 +27,9 @@ pub(super) type Ours = BTreeMap<PathBuf, Vec<String>>;
 #[serde(deny_unknown_fields)]
 pub(super) struct Record {
     record_version: u32,
+    /// See [`Layout::mark`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mark: Option<String>,
     /// By package.
     pub(super) packages: BTreeMap<String, Ours>,
     /// By package: the directories that its skills may be copied to, because the
@@ -33,19 +39,30 @@ pub(super) struct Record {
 }
 
 impl Record {
+    fn new(layout: &Layout) -> Self {
+        Self {
+            record_version: VERSION,
+            mark: layout.mark(),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn read(layout: &Layout) -> Result<Self, Error> {
         let path = layout.folders();
-        let record: Self = match fs::read(&path) {
+        let record: Self = match sys::read_unlinked(&path, MAX_BYTES) {
             Ok(text) => serde_json::from_slice(&text)
                 .map_err(|error| Error::io("read", &path, io::Error::other(error)))?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Self {
-                record_version: VERSION,
-                ..Self::default()
-            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::new(layout),
             Err(error) => return Err(Error::io("read", &path, error)),
         };
+        if !layout.is_ours(record.mark.as_deref()) {
+            return Ok(Self::new(layout));
+        }
         if record.record_version == VERSION {
-            Ok(record)
+            Ok(Self {
+                mark: layout.mark(),
+                ..record
+            })
         } else {
             let error = io::Error::other("it was written by another version of apkit");
             Err(Error::io("read", &path, error))

@@ -229,3 +229,28 @@ fn the_store_is_where_the_user_says() {
     assert!(world.path("another/plugins/tide-table").is_dir());
     assert!(!world.root().exists());
 }
+
+#[test]
+fn a_text_that_looks_like_a_merge_is_none() {
+    let world = World::new();
+    for (name, version) in [
+        ("one", "1.0.0 <<<<<<<"),
+        ("two", ">>>>>>> 2"),
+        ("three", "\n<<<<<<<"),
+    ] {
+        let version = format!("\"version\": {}", serde_json::json!(version));
+        world.write("p/plugin.json", crate::support::manifest(name, &version));
+        world.expect(0, &["import", "./p"]);
+        world.expect(0, &["verify"]);
+        world.expect(0, &["remove", name]);
+    }
+    world.package("p", "tide-table", "One.");
+    world.expect(0, &["import", "./p"]);
+    let path = world.root().join("apkit.lock");
+    let text = std::fs::read_to_string(&path).expect("a lock file");
+    for mark in ["<<<<<<< HEAD", ">>>>>>> other"] {
+        std::fs::write(&path, text.replacen('\n', &format!("\n{mark}\n"), 1)).expect("written");
+        let run = world.expect(2, &["list"]);
+        assert!(run.stderr.contains("marks of a merge"), "{}", run.stderr);
+    }
+}

@@ -2,13 +2,13 @@
 //! definition for its own client without secrets.
 
 mod remote;
-mod secrets;
 mod stdio;
 
 use super::super::client::Client;
 use super::super::draft::Draft;
 use super::super::json::{Json, Text};
 use super::super::loss::{Loss, LossKind};
+use super::secrets;
 use super::values::{self, Obstacle};
 use crate::document::{Member, Node, Object, Pointer, Value};
 
@@ -85,7 +85,9 @@ impl<'a, 't> Server<'a, 't> {
             native: Json::of(&member.value),
             withheld: false,
         };
+        // First of all: whatever else is wrong with it, no secret may stay.
         let portable = match member.value.as_object() {
+            _ if server.starts_with_a_secret() => None,
             Some(fields) => server.entry(fields).ok(),
             None => {
                 let what = member.value.type_name();
@@ -93,7 +95,7 @@ impl<'a, 't> Server<'a, 't> {
                 None
             }
         };
-        server.other_secrets(member);
+        server.other_secrets();
         Translated {
             portable,
             native: (!server.withheld).then_some(server.native),
@@ -253,7 +255,7 @@ impl<'a, 't> Server<'a, 't> {
             format!("whoever uses the server sets it in {where_to}; say so in the description");
         if values::is_secret(Some(name), written) {
             self.withhold(group, name);
-            let why = "its value looks like a secret, and whatever is in a package is public";
+            let why = secrets::WHY;
             self.lose(LossKind::Credential, place, node, what, why, Some(&help));
             return Ok(None);
         }
@@ -317,15 +319,53 @@ impl<'a, 't> Server<'a, 't> {
         }
     }
 
-    /// Secrets in fields that are not looked at one by one stay out of the
-    /// native definition, too.
-    fn other_secrets(&mut self, member: &Member) {
-        let mut found = Vec::new();
-        secrets::strip_secrets(&mut self.native, None, &mut found);
-        for name in found {
-            let why = "its value looks like a secret, and whatever is in a package is public";
-            let what = format!("field {name:?}");
-            self.lose(LossKind::Credential, &[], &member.value, &what, why, None);
+    /// A secret that cannot be left out alone; the loss is recorded, and nothing of
+    /// the server goes anywhere.
+    fn starts_with_a_secret(&mut self) -> bool {
+        let written = match &self.native {
+            Json::String(text) => values::is_secret(None, text).then(Vec::new),
+            other => secrets::in_start(other),
+        };
+        let Some(keys) = written else {
+            return false;
+        };
+        self.withheld = true;
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let (what, help) = match keys[..] {
+            ["url"] => (
+                "the address".to_owned(),
+                "leave it out of the address; the client asks the user",
+            ),
+            ["args", index] => (
+                format!("argument {index}"),
+                "let the server read it from its environment, and leave it out of the package",
+            ),
+            _ => (
+                "the command".to_owned(),
+                "let the server read it from its environment, and leave it out of the package",
+            ),
+        };
+        let node = secrets::node(self.node, &keys);
+        let why = format!("{what} holds what looks like a secret");
+        self.lose(LossKind::ServerCredential, &keys, node, "", why, Some(help));
+        true
+    }
+
+    /// Secrets that translating did not come to stay out of the native definition,
+    /// too.
+    fn other_secrets(&mut self) {
+        if self.withheld {
+            return;
+        }
+        for keys in secrets::strip(&mut self.native) {
+            let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+            let what = match keys[..] {
+                ["env", name] => format!("variable {name}"),
+                ["headers" | "http_headers", name] => format!("header {name:?}"),
+                _ => format!("field {:?}", keys.join("/")),
+            };
+            let node = secrets::node(self.node, &keys);
+            self.lose(LossKind::Credential, &keys, node, &what, secrets::WHY, None);
         }
     }
 }

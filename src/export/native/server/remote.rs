@@ -16,12 +16,9 @@ impl Server<'_, '_> {
         let Some((node, written)) = self.string(fields, "url")? else {
             return Err(self.malformed("it has no url"));
         };
-        let secret =
-            url::query_pairs(&written).any(|(name, value)| values::is_secret(Some(name), value));
-        let user = url::problems(&written).contains(&url::UrlProblem::UserInformation);
-        if secret || user || values::is_secret(None, &written) {
+        if url::problems(&written).contains(&url::UrlProblem::UserInformation) {
             self.withheld = true;
-            let why = "the address holds what looks like a secret";
+            let why = "the address holds user information, which may be a secret";
             let help = "leave it out of the address; the client asks the user";
             return Err(self.lose(
                 LossKind::ServerCredential,

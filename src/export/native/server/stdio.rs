@@ -7,7 +7,6 @@ use super::super::values;
 use super::{Dropped, Server};
 use crate::document::{Node, Object};
 use crate::spec::codes::mcp as codes;
-use crate::spec::credential;
 
 impl Server<'_, '_> {
     pub(super) fn stdio(
@@ -37,18 +36,6 @@ impl Server<'_, '_> {
 
     /// The bare name or the `./` path that starts the server.
     fn command(&mut self, node: &Node, written: &str) -> Result<String, Dropped> {
-        if values::is_secret(None, written) {
-            self.withheld = true;
-            let why = "the command holds what looks like a secret";
-            return Err(self.lose(
-                LossKind::ServerCredential,
-                &["command"],
-                node,
-                "",
-                why,
-                None,
-            ));
-        }
         let value = match values::portable(written) {
             Ok(value) => {
                 self.told_defaults(&["command"], node, "command", &value.defaults);
@@ -141,7 +128,6 @@ impl Server<'_, '_> {
             ));
         };
         let mut args = Vec::with_capacity(items.len());
-        let mut before: Option<String> = None;
         for (index, item) in items.iter().enumerate() {
             let index = index.to_string();
             let place = ["args", index.as_str()];
@@ -149,25 +135,6 @@ impl Server<'_, '_> {
                 let why = format!("an argument is {}, not a string", item.type_name());
                 return Err(self.lose(LossKind::ServerMalformed, &place, item, "", why, None));
             };
-            let option = credential::option_value(written, before.as_deref());
-            let secret = match option {
-                Some((name, value)) => values::is_secret(Some(name), value),
-                None => values::is_secret(None, written),
-            };
-            if secret {
-                self.withheld = true;
-                let why = format!("argument {index} holds what looks like a secret");
-                let help =
-                    "let the server read it from its environment, and leave it out of the package";
-                return Err(self.lose(
-                    LossKind::ServerCredential,
-                    &place,
-                    item,
-                    "",
-                    why,
-                    Some(help),
-                ));
-            }
             let value = match values::portable(written) {
                 Ok(value) => value,
                 Err(obstacle) => {
@@ -186,7 +153,6 @@ impl Server<'_, '_> {
                 }
             };
             self.told_defaults(&place, item, &format!("argument {index}"), &value.defaults);
-            before = Some(written.to_owned());
             let text = self.argument(&place, item, value.text);
             args.push(Json::String(text));
         }

@@ -1,0 +1,206 @@
+//! Where the value of a credential comes from, and getting it.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use crate::sys;
+
+/// Longest value, in bytes.
+const LONGEST: u64 = 64 << 10;
+/// How long a helper may take: it may have to ask the user.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A value to be had, and what stands before it.
+#[derive(Clone)]
+pub(super) struct Value {
+    /// Such as `Bearer `.
+    pub(super) prefix: String,
+    pub(super) from: From,
+}
+
+/// Where a value comes from.
+#[derive(Clone)]
+pub(super) enum From {
+    /// A variable of apkit's own environment.
+    Variable(String),
+    /// A file that only the user can read.
+    File(PathBuf),
+    /// What a program prints; no shell sees it.
+    Command(Vec<String>),
+    /// The file of credentials itself.
+    Stored(String),
+}
+
+impl fmt::Debug for Value {
+    /// Where from, and nothing of the value.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.origin())
+    }
+}
+
+impl Value {
+    /// Where it comes from, in a few words.
+    pub(super) fn origin(&self) -> String {
+        match &self.from {
+            From::Variable(name) => format!("env {name}"),
+            From::File(path) => format!("file {}", path.display()),
+            // Its arguments may name a secret.
+            From::Command(command) => {
+                let program = command.first().map(String::as_str);
+                format!("command {}", program.unwrap_or_default())
+            }
+            From::Stored(_) => "the file of credentials".to_owned(),
+        }
+    }
+
+    /// Why it cannot be had, as far as that can be told without getting it.
+    pub(super) fn problem(&self, environment: &BTreeMap<OsString, OsString>) -> Option<String> {
+        match &self.from {
+            From::Variable(name) => variable(name, environment).err(),
+            From::File(path) => open_private(path).err(),
+            From::Command(_) | From::Stored(_) => None,
+        }
+    }
+
+    /// Gets it.
+    pub(super) fn get(&self, environment: &BTreeMap<OsString, OsString>) -> Result<String, String> {
+        let value = match &self.from {
+            From::Variable(name) => variable(name, environment)?.to_owned(),
+            From::File(path) => {
+                let bytes = read(open_private(path)?)
+                    .map_err(|error| format!("{}: {error}", path.display()))?;
+                line(bytes).map_err(|problem| format!("{} {problem}", path.display()))?
+            }
+            From::Command(command) => {
+                let program = command.first().map(String::as_str).unwrap_or_default();
+                run(command, environment)
+                    .and_then(line)
+                    .map_err(|problem| format!("{program} {problem}"))?
+            }
+            From::Stored(value) => value.clone(),
+        };
+        Ok(format!("{}{value}", self.prefix))
+    }
+}
+
+fn variable<'e>(
+    name: &str,
+    environment: &'e BTreeMap<OsString, OsString>,
+) -> Result<&'e str, String> {
+    match environment.get(OsStr::new(name)) {
+        None => Err(format!("the variable {name} is not set")),
+        Some(value) if value.is_empty() => Err(format!("the variable {name} is empty")),
+        Some(value) => value
+            .to_str()
+            .ok_or_else(|| format!("the variable {name} is not Unicode")),
+    }
+}
+
+/// Opens a file that nobody but its owner may read: others may have written what
+/// they may read, and a credential that they read is none.
+pub(super) fn open_private(path: &Path) -> Result<File, String> {
+    let shown = path.display();
+    let file = sys::open_regular(path).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidInput => format!("{shown} is no regular file"),
+        _ => format!("{shown}: {error}"),
+    })?;
+    let metadata = file
+        .metadata()
+        .map_err(|error| format!("{shown}: {error}"))?;
+    if !sys::is_private(&metadata) {
+        return Err(format!(
+            "other users may read {shown}; chmod 600 keeps it to you"
+        ));
+    }
+    Ok(file)
+}
+
+/// All of it, up to the longest value and a little more.
+pub(super) fn read(from: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(LONGEST + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// One line without its end.
+fn line(bytes: Vec<u8>) -> Result<String, String> {
+    if bytes.len() as u64 > LONGEST {
+        return Err(format!("gives more than {LONGEST} bytes"));
+    }
+    let mut text = String::from_utf8(bytes).map_err(|_| "gives no UTF-8".to_owned())?;
+    if text.ends_with('\n') {
+        text.pop();
+        if text.ends_with('\r') {
+            text.pop();
+        }
+    }
+    if text.contains('\n') {
+        return Err("gives more than one line".to_owned());
+    }
+    if text.is_empty() {
+        return Err("gives nothing".to_owned());
+    }
+    Ok(text)
+}
+
+/// What a helper prints. It may ask the user at the terminal, and has nothing to
+/// read: our standard input may be a host's.
+fn run(command: &[String], environment: &BTreeMap<OsString, OsString>) -> Result<Vec<u8>, String> {
+    let (program, arguments) = command
+        .split_first()
+        .ok_or_else(|| "is not named".to_owned())?;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .env_clear()
+        .envs(environment)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .map_err(|error| format!("cannot be started: {error}"))?;
+    let Some(output) = child.stdout.take() else {
+        return Err("gives nothing".to_owned());
+    };
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        // Nobody listens any more if it took too long.
+        let _ = tell.send(read(output));
+    });
+    let printed = told.recv_timeout(PATIENCE);
+    let Ok(printed) = printed else {
+        end(&mut child);
+        return Err(format!("gave no answer in {} seconds", PATIENCE.as_secs()));
+    };
+    let bytes = match printed {
+        Ok(bytes) if bytes.len() as u64 <= LONGEST => bytes,
+        Ok(bytes) => {
+            end(&mut child);
+            return Ok(bytes);
+        }
+        Err(error) => {
+            end(&mut child);
+            return Err(format!("cannot be read: {error}"));
+        }
+    };
+    let status = child
+        .wait()
+        .map_err(|error| format!("cannot be waited for: {error}"))?;
+    if !status.success() {
+        return Err(format!("failed with {status}"));
+    }
+    Ok(bytes)
+}
+
+fn end(child: &mut Child) {
+    // It may have ended by itself.
+    let _ = child.kill();
+    let _ = child.wait();
+}

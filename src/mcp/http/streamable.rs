@@ -1,0 +1,333 @@
+//! MCP Streamable HTTP. rmcp keeps the session (its identifier, its renewal when
+//! the server has forgotten it, its end); what is sent and what is accepted as an
+//! answer is judged here.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::Arc;
+
+use futures_util::stream::BoxStream;
+use http::{HeaderName, HeaderValue};
+use rmcp::RoleClient;
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ServerJsonRpcMessage};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use rmcp::transport::common::client_side_sse::NeverRetry;
+use rmcp::transport::streamable_http_client::{
+    SseError, StreamableHttpClient, StreamableHttpClientTransport,
+    StreamableHttpClientTransportConfig, StreamableHttpError, StreamableHttpPostResponse,
+    StreamableHttpResponseLimits,
+};
+use serde_json::Value;
+use sse_stream::Sse;
+
+use super::Watch;
+use super::exchange::{EVENTS, Exchange, JSON, own, unfitting};
+use super::failure::{Failure, Hint};
+use super::headers::Field;
+use super::resume::{Resumable, answers, is_lasting};
+use crate::net::{AsyncResponse, Method, shown};
+
+/// The longest session identifier that is taken, in bytes.
+const SESSION_BYTES: usize = 4096;
+
+type Error = StreamableHttpError<Failure>;
+type Stream = BoxStream<'static, Result<Sse, SseError>>;
+type Own = HashMap<HeaderName, HeaderValue>;
+
+/// A connection over MCP Streamable HTTP.
+pub struct Streamable {
+    inner: StreamableHttpClientTransport<Client>,
+    address: String,
+    watch: Watch,
+}
+
+impl Streamable {
+    pub(super) fn start(exchange: Exchange) -> Self {
+        let mut config = StreamableHttpClientTransportConfig::with_uri(exchange.home.as_str());
+        // Streams are taken up again by `resume`.
+        config.retry_config = Arc::new(NeverRetry::default());
+        Self {
+            address: shown(&exchange.home),
+            watch: exchange.watch.clone(),
+            inner: StreamableHttpClientTransport::with_client(Client(exchange), config),
+        }
+    }
+
+    /// What went wrong last; also when rmcp has taken the transport.
+    pub fn watch(&self) -> Watch {
+        self.watch.clone()
+    }
+}
+
+impl Transport<RoleClient> for Streamable {
+    type Error = Failure;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Failure>> + Send + 'static {
+        let sent = self.inner.send(item);
+        let (address, watch) = (self.address.clone(), self.watch.clone());
+        async move { sent.await.map_err(|error| closed(error, address, &watch)) }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        self.inner.receive().await
+    }
+
+    async fn close(&mut self) -> Result<(), Failure> {
+        let closed_by = self.inner.close().await;
+        closed_by.map_err(|error| closed(error, self.address.clone(), &self.watch))
+    }
+}
+
+fn closed(error: Error, address: String, watch: &Watch) -> Failure {
+    match error {
+        StreamableHttpError::Client(failure) => failure,
+        StreamableHttpError::TransportChannelClosed => Failure::Closed {
+            address,
+            detail: watch.last().unwrap_or_else(|| error.to_string()),
+        },
+        error => Failure::Closed {
+            address,
+            detail: error.to_string(),
+        },
+    }
+}
+
+/// What rmcp asks for each request.
+#[derive(Clone)]
+struct Client(Exchange);
+
+impl Client {
+    fn fail(&self, failure: Failure) -> Error {
+        self.0.watch.note(&failure);
+        Error::Client(failure)
+    }
+
+    async fn post(
+        &self,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        own_headers: Own,
+    ) -> Result<StreamableHttpPostResponse, Error> {
+        let body = serde_json::to_vec(&message)?;
+        let request = match &message {
+            ClientJsonRpcMessage::Request(request) => Some(serde_json::to_value(&request.id)?),
+            _ => None,
+        };
+        let mut fields = session_fields(session.as_deref(), &own_headers);
+        let for_stream = fields.clone();
+        fields.push(own("accept", format!("{JSON}, {EVENTS}")));
+        fields.push(own("content-type", JSON));
+        let home = &self.0.home;
+        let response = self.0.ask(Method::Post, home, &fields, Some(&body)).await;
+        let response = response.map_err(|failure| self.fail(failure))?;
+        if response.status == 404 && session.is_some() {
+            return Err(Error::SessionExpired);
+        }
+        let kind = response.media_type();
+        let Some(request) = request else {
+            // Nothing is due.
+            return match response.status {
+                200..300 => Ok(StreamableHttpPostResponse::Accepted),
+                _ => {
+                    let refused = self.0.refused(Method::Post, response, Hint::None).await;
+                    Err(self.fail(refused))
+                }
+            };
+        };
+        let name = session_name(&response);
+        let answer = match (response.status, kind.as_deref()) {
+            // The answer may come on the stream of the session.
+            (202 | 204, _) if session.is_some() => Ok(StreamableHttpPostResponse::Accepted),
+            (202 | 204, _) => Err(Failure::Message {
+                address: shown(&response.url),
+                detail: "it accepts the request and does not answer it".to_owned(),
+            }),
+            (200..300, Some(JSON)) => self
+                .answer(response, &request)
+                .await
+                .and_then(|message| Ok(StreamableHttpPostResponse::Json(message, name?))),
+            (200..300, Some(EVENTS)) => name.map(|name| {
+                let events = self.0.events(response, true);
+                let exchange = self.0.clone();
+                let stream = Resumable::new(exchange, for_stream, Some(events), Some(request));
+                StreamableHttpPostResponse::Sse(stream.into_stream(), name)
+            }),
+            (200..300, _) => Err(unfitting(Method::Post, &response, Hint::None)),
+            _ => self.refusal(response, &message, &request).await,
+        };
+        answer.map_err(|failure| self.fail(failure))
+    }
+
+    /// The answer to `request` in one JSON text.
+    async fn answer(
+        &self,
+        response: AsyncResponse,
+        request: &Value,
+    ) -> Result<ServerJsonRpcMessage, Failure> {
+        let address = shown(&response.url);
+        let text = self.0.text(response).await?;
+        let bad = |detail| Failure::Message { address, detail };
+        match serde_json::from_slice(&text) {
+            Ok(message) => due(message, request)
+                .ok_or_else(|| bad("it is not the answer to the request".to_owned())),
+            Err(error) => Err(bad(error.to_string())),
+        }
+    }
+
+    /// A refused request: its JSON-RPC error, if it has one.
+    async fn refusal(
+        &self,
+        response: AsyncResponse,
+        message: &ClientJsonRpcMessage,
+        request: &Value,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let first = matches!(
+            message,
+            ClientJsonRpcMessage::Request(request)
+                if matches!(request.request, ClientRequest::InitializeRequest(_))
+        );
+        let (status, address) = (response.status, shown(&response.url));
+        let hint = match status {
+            404 | 405 if first => Hint::Sse,
+            _ => Hint::None,
+        };
+        if response.media_type().as_deref() != Some(JSON) {
+            return Err(self.0.refused(Method::Post, response, hint).await);
+        }
+        let text = self.0.text(response).await?;
+        let error = serde_json::from_slice(&text).ok();
+        let error = error.filter(|error| matches!(error, ServerJsonRpcMessage::Error(_)));
+        match error.and_then(|error| due(error, request)) {
+            Some(error) => Ok(StreamableHttpPostResponse::Json(error, None)),
+            None => Err(self
+                .0
+                .status(Method::Post, status, address, Some(&text), hint)),
+        }
+    }
+}
+
+/// `message` if it answers `request`. An error may leave out what it answers.
+fn due(mut message: ServerJsonRpcMessage, request: &Value) -> Option<ServerJsonRpcMessage> {
+    let id = match &mut message {
+        ServerJsonRpcMessage::Response(response) => Some(&response.id),
+        ServerJsonRpcMessage::Error(error) => {
+            if error.id.is_none() {
+                error.id = serde_json::from_value(request.clone()).ok();
+            }
+            error.id.as_ref()
+        }
+        _ => None,
+    };
+    let id = serde_json::to_value(id?).ok();
+    answers(&id, request).then_some(message)
+}
+
+/// The identifier of the session that an answer begins: visible ASCII (MCP
+/// 2025-11-25, transports: session management).
+fn session_name(response: &AsyncResponse) -> Result<Option<String>, Failure> {
+    let Some(name) = response.header("mcp-session-id") else {
+        return Ok(None);
+    };
+    let fine = name.bytes().all(|byte| byte.is_ascii_graphic())
+        && (1..=SESSION_BYTES).contains(&name.len());
+    if fine {
+        Ok(Some(name.to_owned()))
+    } else {
+        Err(Failure::Message {
+            address: shown(&response.url),
+            detail: "its Mcp-Session-Id holds other characters than visible ASCII, or too many"
+                .to_owned(),
+        })
+    }
+}
+
+fn session_fields(session: Option<&str>, own_headers: &Own) -> Vec<Field> {
+    let mut fields: Vec<Field> = own_headers
+        .iter()
+        .map(|(name, value)| own(name.as_str(), value.as_bytes()))
+        .collect();
+    if let Some(session) = session {
+        fields.push(own("mcp-session-id", session));
+    }
+    fields
+}
+
+impl StreamableHttpClient for Client {
+    type Error = Failure;
+
+    async fn post_message(
+        &self,
+        _uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        _auth_header: Option<String>,
+        custom_headers: Own,
+    ) -> Result<StreamableHttpPostResponse, Error> {
+        self.post(message, session_id, custom_headers).await
+    }
+
+    /// The limits are those of the rules, which rmcp does not know.
+    async fn post_message_with_response_limits(
+        &self,
+        _uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        _auth_header: Option<String>,
+        custom_headers: Own,
+        _limits: StreamableHttpResponseLimits,
+    ) -> Result<StreamableHttpPostResponse, Error> {
+        self.post(message, session_id, custom_headers).await
+    }
+
+    async fn delete_session(
+        &self,
+        _uri: Arc<str>,
+        session_id: Arc<str>,
+        _auth_header: Option<String>,
+        custom_headers: Own,
+    ) -> Result<(), Error> {
+        let mut fields = session_fields(Some(&session_id), &custom_headers);
+        fields.push(own("accept", format!("{JSON}, {EVENTS}")));
+        let asked = self.0.ask(Method::Delete, &self.0.home, &fields, None);
+        let response = asked.await.map_err(|failure| self.fail(failure))?;
+        match response.status {
+            // It is gone, or the server ends sessions itself.
+            200..300 | 404 | 405 => Ok(()),
+            _ => {
+                let refused = self.0.refused(Method::Delete, response, Hint::None).await;
+                Err(self.fail(refused))
+            }
+        }
+    }
+
+    /// The stream for what the server says unasked.
+    async fn get_stream(
+        &self,
+        _uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        _last_event_id: Option<String>,
+        _auth_header: Option<String>,
+        custom_headers: Own,
+    ) -> Result<Stream, Error> {
+        let fields = session_fields(session_id.as_deref(), &custom_headers);
+        let mut first = fields.clone();
+        first.push(own("accept", EVENTS));
+        let events = match self.0.open(&first, false, |_| Hint::None).await {
+            Ok((events, _)) => Some(events),
+            // Most servers have nothing to say unasked.
+            Err(Failure::Status {
+                status: 404 | 405, ..
+            }) => return Err(Error::ServerDoesNotSupportSse),
+            Err(failure) if is_lasting(&failure) => return Err(self.fail(failure)),
+            Err(failure) => {
+                self.0.watch.note(&failure);
+                None
+            }
+        };
+        Ok(Resumable::new(self.0.clone(), fields, events, None).into_stream())
+    }
+}

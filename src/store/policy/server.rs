@@ -1,0 +1,274 @@
+//! Which servers may be started and connected to (AP-19).
+//!
+//! Programs are started only if a rule `[[stdio.allow]]` says so, which is about
+//! one package with one content; `[[stdio.deny]]` wins over everything. Servers
+//! over HTTP are connected to unless a rule `[[remote.deny]]` fits, or there are
+//! rules `[[remote.allow]]` in the same file and none fits. `private` of `[remote]`
+//! names what may be connected to although its address is none of the internet.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{Denied, Place, Policy, conditions, matches, written};
+use crate::archive::Digest;
+
+/// The rules of one file.
+#[derive(Debug, Clone)]
+pub(super) struct Rules {
+    start: Vec<Rule<StartText>>,
+    keep: Vec<Rule<KeepText>>,
+    reach: Vec<Rule<ReachText>>,
+    avoid: Vec<Rule<AvoidText>>,
+    private: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+struct Rule<T> {
+    place: Place,
+    text: T,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StdioText {
+    #[serde(default)]
+    allow: Vec<Spanned<StartText>>,
+    #[serde(default)]
+    deny: Vec<Spanned<KeepText>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RemoteText {
+    #[serde(default)]
+    allow: Vec<Spanned<ReachText>>,
+    #[serde(default)]
+    deny: Vec<Spanned<AvoidText>>,
+    #[serde(default)]
+    private: Vec<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StartText {
+    plugin: String,
+    digest: Spanned<String>,
+    server: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeepText {
+    plugin: Option<String>,
+    server: Option<String>,
+    reason: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReachText {
+    host: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AvoidText {
+    host: Option<String>,
+    plugin: Option<String>,
+    server: Option<String>,
+    reason: Option<String>,
+}
+
+/// A server that is a program.
+#[derive(Debug, Clone, Copy)]
+pub struct Program<'a> {
+    /// The name in `plugin.json`.
+    pub plugin: &'a str,
+    /// The digest of the package as it is now, if it has one.
+    pub digest: Option<&'a Digest>,
+    /// The name in `mcp.json`.
+    pub server: &'a str,
+}
+
+/// What the rules say of starting a program.
+#[derive(Debug)]
+pub enum Start {
+    /// A rule allows it.
+    Allowed,
+    /// A rule forbids it, whatever else is said.
+    Denied(Denied),
+    /// Nothing.
+    Unsaid {
+        /// A rule about the same package that is for another content of it, with
+        /// its place.
+        other_content: Option<String>,
+    },
+}
+
+impl Policy {
+    /// What the rules say of starting a program.
+    pub fn start(&self, program: &Program<'_>) -> Start {
+        let mut other_content = None;
+        let mut is_allowed = false;
+        for file in &self.files {
+            let rules = &file.servers;
+            if let Some(rule) = rules.keep.iter().find(|rule| rule.text.fits(program)) {
+                let text = &rule.text;
+                let reason = text.reason.as_deref();
+                return Start::Denied(Denied::by(
+                    "stdio.deny",
+                    &text.conditions(),
+                    &rule.place,
+                    reason,
+                ));
+            }
+            for rule in rules
+                .start
+                .iter()
+                .filter(|rule| rule.text.is_about(program))
+            {
+                let wanted = rule.text.digest.get_ref();
+                if program
+                    .digest
+                    .is_some_and(|digest| digest.to_string() == *wanted)
+                {
+                    is_allowed = true;
+                } else {
+                    other_content =
+                        Some(written("stdio.allow", &rule.text.conditions(), &rule.place));
+                }
+            }
+        }
+        if is_allowed {
+            Start::Allowed
+        } else {
+            Start::Unsaid { other_content }
+        }
+    }
+
+    /// Whether a server may be connected to.
+    ///
+    /// # Errors
+    ///
+    /// When a rule forbids it, or none of those that allow some fits.
+    pub fn connect(&self, host: &str, plugin: &str, server: &str) -> Result<(), Denied> {
+        for file in &self.files {
+            let rules = &file.servers;
+            let avoid = rules.avoid.iter();
+            if let Some(rule) = avoid
+                .into_iter()
+                .find(|rule| rule.text.fits(host, plugin, server))
+            {
+                let text = &rule.text;
+                let reason = text.reason.as_deref();
+                return Err(Denied::by(
+                    "remote.deny",
+                    &text.conditions(),
+                    &rule.place,
+                    reason,
+                ));
+            }
+            let reach = &rules.reach;
+            if !reach.is_empty() && !reach.iter().any(|rule| matches(&rule.text.host, host)) {
+                let rules = reach.iter().map(|rule| {
+                    let host = Some(rule.text.host.as_str());
+                    (conditions(&[("host", host)]), &rule.place)
+                });
+                return Err(Denied::by_none("remote.allow", rules));
+            }
+        }
+        Ok(())
+    }
+
+    /// The hosts, addresses and networks that may be connected to although they
+    /// are no part of the internet, as the files write them.
+    pub fn private(&self) -> impl Iterator<Item = &str> {
+        let files = self.files.iter();
+        files.flat_map(|file| file.servers.private.iter().map(String::as_str))
+    }
+}
+
+impl Rules {
+    /// Reads them; an error is about a place.
+    pub(super) fn new(
+        stdio: StdioText,
+        remote: RemoteText,
+        place: &dyn Fn(Range<usize>) -> Place,
+    ) -> Result<Self, (Range<usize>, String)> {
+        for rule in &stdio.allow {
+            let digest = &rule.get_ref().digest;
+            digest
+                .get_ref()
+                .parse::<Digest>()
+                .map_err(|problem| (digest.span(), format!("the digest is none: {problem}")))?;
+        }
+        Ok(Self {
+            start: rules(stdio.allow, place),
+            keep: rules(stdio.deny, place),
+            reach: rules(remote.allow, place),
+            avoid: rules(remote.deny, place),
+            private: remote.private,
+        })
+    }
+}
+
+fn rules<T>(texts: Vec<Spanned<T>>, place: &dyn Fn(Range<usize>) -> Place) -> Vec<Rule<T>> {
+    let texts = texts.into_iter();
+    texts
+        .map(|text| Rule {
+            place: place(text.span()),
+            text: text.into_inner(),
+        })
+        .collect()
+}
+
+/// Whether a condition is not there or fits.
+fn fits(pattern: Option<&String>, value: &str) -> bool {
+    pattern.is_none_or(|pattern| matches(pattern, value))
+}
+
+impl StartText {
+    /// Whether it is about the server, whatever its content.
+    fn is_about(&self, program: &Program<'_>) -> bool {
+        self.plugin == program.plugin && fits(self.server.as_ref(), program.server)
+    }
+
+    fn conditions(&self) -> String {
+        conditions(&[
+            ("plugin", Some(&self.plugin)),
+            ("digest", Some(self.digest.get_ref())),
+            ("server", self.server.as_deref()),
+        ])
+    }
+}
+
+impl KeepText {
+    fn fits(&self, program: &Program<'_>) -> bool {
+        fits(self.plugin.as_ref(), program.plugin) && fits(self.server.as_ref(), program.server)
+    }
+
+    fn conditions(&self) -> String {
+        conditions(&[
+            ("plugin", self.plugin.as_deref()),
+            ("server", self.server.as_deref()),
+        ])
+    }
+}
+
+impl AvoidText {
+    fn fits(&self, host: &str, plugin: &str, server: &str) -> bool {
+        fits(self.host.as_ref(), host)
+            && fits(self.plugin.as_ref(), plugin)
+            && fits(self.server.as_ref(), server)
+    }
+
+    fn conditions(&self) -> String {
+        conditions(&[
+            ("host", self.host.as_deref()),
+            ("plugin", self.plugin.as_deref()),
+            ("server", self.server.as_deref()),
+        ])
+    }
+}

@@ -1,0 +1,242 @@
+//! A project that somebody else has made: whatever it brings along, nothing
+//! outside of it is touched.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use serde_json::json;
+
+use super::world::{World, names};
+use crate::support::{Run, finish};
+
+/// The files of the project below `.agents/.apkit`.
+const INTERNAL: &str = "home/project/.agents/.apkit";
+
+fn in_project(world: &World, arguments: &[&str]) -> Run {
+    let mut command = world.apkit();
+    command
+        .current_dir(world.path("home/project"))
+        .args(arguments)
+        .arg("--project");
+    finish(&mut command)
+}
+
+/// A project with a package in it, imported once.
+fn project(world: &World) {
+    world.package("home/project/p", "tide-table", "One.");
+    let run = in_project(world, &["import", "./p"]);
+    assert_eq!(run.status, Some(0), "{run:#?}");
+}
+
+fn refused(run: &Run, place: &str, reason: &str) {
+    assert_eq!(run.status, Some(2), "{run:#?}");
+    assert!(run.stderr.contains(place), "{}", run.stderr);
+    assert!(run.stderr.contains(reason), "{}", run.stderr);
+}
+
+#[test]
+fn a_journal_that_was_not_written_here_is_not_followed() {
+    let world = World::new();
+    project(&world);
+    for name in ["data", "old", "new"] {
+        world.write(&format!("home/{name}/file"), "precious");
+    }
+    world.write("home/project/.agents/plugin-data/tide-table/file", "mine");
+    let journal = |purge: bool| {
+        let journal = json!({
+            "journal_version": 1, "name": "tide-table", "mark": "1-1", "staging": "7-7",
+            "new": null, "purge": purge,
+        });
+        world.write(&format!("{INTERNAL}/journal.json"), journal.to_string());
+    };
+    journal(false);
+    let staging = world.path(INTERNAL).join("staging/7-7");
+    symlink("../../../..", &staging).expect("a link");
+    for command in ["list", "verify", "update"] {
+        let run = in_project(&world, &[command]);
+        refused(&run, "journal.json", "staging/7-7 is a link");
+    }
+    fs::remove_file(&staging).expect("removed");
+    fs::create_dir(&staging).expect("a directory");
+    journal(true);
+    let run = in_project(&world, &["list"]);
+    refused(&run, "journal.json", "not begun here; remove it");
+    for name in ["data", "old", "new"] {
+        assert_eq!(names(&world.path("home").join(name)), ["file"]);
+    }
+    let project = world.path("home/project/.agents");
+    assert_eq!(names(&project.join("plugins")), ["tide-table"]);
+    assert_eq!(names(&project.join("plugin-data/tide-table")), ["file"]);
+}
+
+#[test]
+fn links_in_the_place_of_our_files_are_not_followed() {
+    let world = World::new();
+    project(&world);
+    let digest = {
+        let lock = world.place.read("home/project/.agents/apkit.lock");
+        let lock: serde_json::Value = serde_json::from_str(&lock).expect("JSON");
+        let digest = lock["packages"]["tide-table"]["digest"].as_str();
+        digest.expect("a digest").replace(':', "-")
+    };
+    // What is written beside its place, then renamed.
+    for name in [
+        "journal.next",
+        "apkit.lock.next",
+        "folders.json.next",
+        &format!("listings/{digest}.next"),
+        &format!("listings/{digest}"),
+    ] {
+        let target = world.write("home/precious", "precious");
+        fs::remove_dir_all(world.path("home/project/.agents")).expect("removed");
+        fs::create_dir_all(world.path(INTERNAL).join("listings")).expect("a directory");
+        symlink(&target, world.path(INTERNAL).join(name)).expect("a link");
+        let copies = ["import", "./p", "--skills-to", "folders"];
+        let run = in_project(&world, &copies);
+        assert_eq!(run.status, Some(0), "{name}: {run:#?}");
+        assert_eq!(in_project(&world, &["verify"]).status, Some(0));
+        assert_eq!(world.place.read("home/precious"), "precious", "{name}");
+    }
+    // What is opened where it is.
+    for name in [
+        "writer.lock",
+        "journal.json",
+        "folders.json",
+        "staging",
+        "listings",
+    ] {
+        let target = world.path("home/made-by-us");
+        fs::remove_dir_all(world.path("home/project/.agents")).expect("removed");
+        fs::create_dir_all(world.path(INTERNAL)).expect("a directory");
+        symlink(&target, world.path(INTERNAL).join(name)).expect("a link");
+        for command in [&["import", "./p"][..], &["list"]] {
+            refused(&in_project(&world, command), name, "is a link");
+        }
+        assert!(!target.exists());
+    }
+}
+
+#[test]
+fn the_store_of_a_project_is_in_the_project() {
+    let world = World::new();
+    world.package("own", "own", "One.");
+    world.expect(0, &["import", "./own"]);
+    world.package("home/project/p", "tide-table", "One.");
+    let store = world.path("home/project/.agents");
+    symlink("../.agents", &store).expect("a link");
+    for command in [&["import", "./p"][..], &["list"], &["remove", "own"]] {
+        refused(&in_project(&world, command), "project/.agents", "is a link");
+    }
+    assert_eq!(names(&world.root().join("plugins")), ["own"]);
+    fs::remove_file(&store).expect("removed");
+    for name in ["plugins", "plugin-data", "apkit.lock"] {
+        fs::create_dir_all(&store).expect("a directory");
+        symlink(world.path("home"), store.join(name)).expect("a link");
+        for command in [&["import", "./p"][..], &["list"]] {
+            refused(&in_project(&world, command), name, "is a link");
+        }
+        fs::remove_dir_all(&store).expect("removed");
+    }
+    // The user's own may lie elsewhere.
+    fs::rename(world.root(), world.path("elsewhere")).expect("renamed");
+    symlink(world.path("elsewhere"), world.root()).expect("a link");
+    world.expect(0, &["import", "./own"]);
+    world.expect(0, &["verify"]);
+}
+
+#[test]
+fn folders_that_were_not_copied_here_are_not_touched() {
+    let world = World::new();
+    project(&world);
+    world.package("probe", "probe", "One.");
+    let known = world.path("home/known");
+    world.expect(0, &["import", "./probe", "--skills-to", "home/known"]);
+    let record = world.root().join(".apkit/folders.json");
+    let record = fs::read_to_string(record).expect("a record");
+    let mut record: serde_json::Value = serde_json::from_str(&record).expect("JSON");
+    // What the user's own store knows, said by the project of its own package.
+    let ours = record["packages"]["probe"].take();
+    record["packages"] = json!({ "tide-table": ours });
+    record["allowed"] =
+        json!({ "tide-table": { world.path("home/skills").display().to_string(): true } });
+    world.write(&format!("{INTERNAL}/folders.json"), record.to_string());
+    let lock = world.place.read("home/project/.agents/apkit.lock");
+    let mut lock: serde_json::Value = serde_json::from_str(&lock).expect("JSON");
+    lock["packages"]["tide-table"]["folders"] =
+        json!([{ "directory": world.path("home/skills"), "scripts": true }]);
+    world.write("home/project/.agents/apkit.lock", lock.to_string());
+    for command in [
+        &["import", "--frozen"][..],
+        &["verify"],
+        &["update"],
+        &["import", "./p"],
+        &["remove", "tide-table"],
+    ] {
+        let run = in_project(&world, command);
+        assert_eq!(run.status, Some(0), "{command:?}: {run:#?}");
+        assert_eq!(names(&known), ["tides"]);
+        assert!(!world.path("home/skills").exists());
+    }
+    world.expect(0, &["verify"]);
+}
+
+#[test]
+fn a_folder_in_the_project_that_leads_out_of_it_is_not_written() {
+    let world = World::new();
+    world.package("home/project/p", "tide-table", "One.");
+    let outside = world.path("home/skills");
+    fs::create_dir(&outside).expect("a directory");
+    let inside = world.path("home/project/skills");
+    symlink(&outside, &inside).expect("a link");
+    let copies = ["import", "./p", "--skills-to", "skills"];
+    let run = in_project(&world, &copies);
+    assert_eq!(run.status, Some(0), "{run:#?}");
+    assert!(
+        run.stdout.contains("which lies elsewhere"),
+        "{}",
+        run.stdout
+    );
+    assert!(names(&outside).is_empty());
+    // Made a link later, it is left alone as well.
+    fs::remove_file(&inside).expect("removed");
+    assert_eq!(in_project(&world, &copies).status, Some(0));
+    fs::rename(&inside, world.path("home/there")).expect("renamed");
+    symlink("../there", &inside).expect("a link");
+    let run = in_project(&world, &["remove", "tide-table"]);
+    assert_eq!(run.status, Some(0), "{run:#?}");
+    assert_eq!(names(&world.path("home/there")), ["tides"]);
+}
+
+#[test]
+fn what_has_no_end_is_not_read() {
+    let world = World::new();
+    world.package("home/project/p", "tide-table", "One.");
+    let put = |path: &str| {
+        let path = world.path("home/project").join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+        symlink("/dev/zero", &path).expect("a link");
+        path
+    };
+    for (name, command, reason) in [
+        (".agents/apkit.lock", &["import", "./p"][..], "is a link"),
+        (".agents/apkit.toml", &["list"], "no regular file"),
+        ("apkit.toml", &["list"], "no regular file"),
+        (".agents/.apkit/journal.json", &["verify"], "is a link"),
+        (".agents/.apkit/folders.json", &["update"], "is a link"),
+        (".npmrc", &["import", "npm:tides"], "no regular file"),
+    ] {
+        let path = put(name);
+        refused(&in_project(&world, command), name, reason);
+        fs::remove_file(path).expect("removed");
+    }
+    // What holds no workspaces names none.
+    put("package.json");
+    fs::create_dir_all(world.path("home/project/sub/node_modules")).expect("a directory");
+    let mut command = world.apkit();
+    command
+        .current_dir(world.path("home/project/sub"))
+        .env("npm_config_registry", "http://127.0.0.1:1/")
+        .args(["import", "npm:tides"]);
+    let run = finish(&mut command);
+    assert!(run.stderr.contains("127.0.0.1"), "{}", run.stderr);
+}
