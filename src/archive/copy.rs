@@ -29,6 +29,7 @@ pub fn copy_directory(from: &Path, stage: &mut Stage) -> Result<(), Refusal> {
             && own.is_some()
             && fs::canonicalize(&visit.on_disk).ok() == own
     };
+    stage.expect(files_below(from));
     let mut directories = vec![Seen::at(from, Vec::new())?];
     for visit in walk::walk_but(from, skip) {
         let visit = visit.map_err(gone)?;
@@ -51,6 +52,23 @@ pub fn copy_directory(from: &Path, stage: &mut Stage) -> Result<(), Refusal> {
         stage.leave_out(&path, LeftOutReason::GitDirectory);
     }
     directories.iter().try_for_each(Seen::check)
+}
+
+/// About how many files there are to copy, for whoever waits. What cannot be read
+/// is told when it is copied.
+fn files_below(from: &Path) -> usize {
+    let mut files = 0;
+    let mut open = vec![from.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && entry.file_name() != ".git" => open.push(entry.path()),
+                Ok(kind) if kind.is_file() => files += 1,
+                _ => {}
+            }
+        }
+    }
+    files
 }
 
 /// A directory and when it was last changed: an entry that came or went shows.

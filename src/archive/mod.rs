@@ -24,6 +24,6 @@ pub use limits::Limits;
 pub use path::{EntryPath, PathProblem};
 pub use read::{Format, root_of, unpack};
 pub use refusal::{LeftOut, LeftOutReason, LinkProblem, Refusal};
-pub use stage::{Links, Stage, Staged};
+pub use stage::{Count, Links, Stage, Staged};
 pub use tree::{Change, ChangeKind, Digest, ListingError, Node, Tree};
 pub use write::{Content, Item, tgz, zip};

@@ -58,7 +58,7 @@ const BESIDE: &str = "__MACOSX";
 
 /// Where the package starts in what was unpacked: at the top, or in the one
 /// directory there when nothing else is (`package/` of npm, `repo-main/` of a
-/// download); from there, at `sub_path`.
+/// download); from there, at `sub_path`, which may also begin with that directory.
 ///
 /// # Errors
 ///
@@ -79,18 +79,15 @@ pub fn root_of(stage: &Stage, sub_path: Option<&str>) -> Result<String, Refusal>
         problem,
     };
     let sub_path = EntryPath::parse(sub_path.as_bytes()).map_err(refused)?;
-    let root = if top.is_empty() {
+    let below_top = if top.is_empty() {
         sub_path.to_string()
     } else {
         format!("{top}/{sub_path}")
     };
-    if stage.has_directory(&root) {
-        Ok(root)
-    } else {
-        Err(Refusal::NoDirectory {
-            path: sub_path.to_string(),
-        })
-    }
+    [below_top, sub_path.to_string()]
+        .into_iter()
+        .find(|root| stage.has_directory(root))
+        .ok_or_else(|| stage.no_directory(top, &sub_path))
 }
 
 /// The refusal for an archive that can be read no further: what the decoders say

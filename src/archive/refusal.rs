@@ -160,10 +160,14 @@ pub enum Refusal {
     #[error("it is empty")]
     Empty,
     /// The directory that was asked for is not there.
-    #[error("it holds no directory {path:?}")]
+    #[error("it holds no directory {path:?}{}", instead(above, there))]
     NoDirectory {
         /// The path asked for.
         path: String,
+        /// The directory on the way there that it does hold; `""` is the top.
+        above: String,
+        /// The directories in that, some of many.
+        there: Vec<String>,
     },
     /// Something changed while a directory was copied.
     #[error("{path:?} changed while it was copied; try again when nothing writes there")]
@@ -274,5 +278,16 @@ impl LeftOutReason {
             LinkProblem::Loop => Self::LinkLoop { target },
             LinkProblem::Target => Self::LinkTarget { target },
         }
+    }
+}
+
+fn instead(above: &str, there: &[String]) -> String {
+    let place = match above {
+        "" => "at its top".to_owned(),
+        above => format!("in {above:?}"),
+    };
+    match there {
+        [] => format!("; there is none {place}"),
+        there => format!("; {place} are {}", there.join(", ")),
     }
 }

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha2::{Digest as _, Sha256};
 
@@ -15,6 +17,8 @@ use super::{
 
 /// Bytes read and written at once.
 const BUFFER: usize = 64 << 10;
+/// The most directories that a refusal names.
+const MOST_NAMED: usize = 12;
 
 /// What becomes of a link that is not one of the package's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +28,25 @@ pub enum Links {
     /// It is left out and named: repositories and directories, where links to
     /// the surroundings are common.
     LeaveOut,
+}
+
+/// How many files a stage has taken in, for whoever watches it meanwhile.
+#[derive(Debug, Default)]
+pub struct Count {
+    files: AtomicU64,
+    expected: AtomicU64,
+}
+
+impl Count {
+    /// Files taken in so far.
+    pub fn files(&self) -> u64 {
+        self.files.load(Ordering::Relaxed)
+    }
+
+    /// How many there will be; 0 if that is not known.
+    pub fn expected(&self) -> u64 {
+        self.expected.load(Ordering::Relaxed)
+    }
 }
 
 /// Builds a tree in an empty directory of ours, entry by entry. Every source goes
@@ -44,6 +67,7 @@ pub struct Stage {
     links: BTreeMap<EntryPath, LinkTarget>,
     left_out: Vec<LeftOut>,
     total: u64,
+    count: Arc<Count>,
     buffer: Vec<u8>,
 }
 
@@ -115,6 +139,7 @@ impl Stage {
             links: BTreeMap::new(),
             left_out: Vec::new(),
             total: 0,
+            count: Arc::default(),
             buffer: vec![0; BUFFER],
         })
     }
@@ -123,6 +148,17 @@ impl Stage {
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// How many files it has taken in.
+    #[must_use]
+    pub fn count(&self) -> &Arc<Count> {
+        &self.count
+    }
+
+    /// Says how many files there will be, for whoever watches.
+    pub(crate) fn expect(&self, files: usize) {
+        self.count.expected.store(files as u64, Ordering::Relaxed);
     }
 
     /// Where it builds.
@@ -199,6 +235,7 @@ impl Stage {
             executable,
         };
         self.files.insert(path, node);
+        self.count.files.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
@@ -248,6 +285,44 @@ impl Stage {
                 .is_some_and(|place| place.kind == Kind::Directory && place.spelling == path)
     }
 
+    /// The refusal for a directory that is missing below `top`, with what is there
+    /// instead.
+    pub(super) fn no_directory(&self, top: &str, path: &EntryPath) -> Refusal {
+        let join = |above: &str, below: &str| match above {
+            "" => below.to_owned(),
+            above => format!("{above}/{below}"),
+        };
+        let mut above = String::new();
+        for part in path.parts() {
+            let next = join(&above, part);
+            if !self.has_directory(&join(top, &next)) {
+                break;
+            }
+            above = next;
+        }
+        let beginning = match join(top, &above) {
+            place if place.is_empty() || place.ends_with('/') => place,
+            place => place + "/",
+        };
+        let directories = self.places.values();
+        let directories = directories.filter(|place| place.kind == Kind::Directory);
+        let names = directories.filter_map(|place| {
+            let name = place.spelling.strip_prefix(&*beginning)?;
+            (!name.is_empty() && !name.contains('/')).then(|| name.to_owned())
+        });
+        let mut there: Vec<String> = names.collect();
+        there.sort_unstable();
+        if there.len() > MOST_NAMED {
+            there.truncate(MOST_NAMED);
+            there.push("…".to_owned());
+        }
+        Refusal::NoDirectory {
+            path: path.to_string(),
+            above,
+            there,
+        }
+    }
+
     /// The names at the top, sorted.
     pub fn top_level(&self) -> impl Iterator<Item = &str> {
         self.top.iter().map(String::as_str)
@@ -263,8 +338,12 @@ impl Stage {
     /// ([`Links::Refuse`]), or when the system makes no links.
     pub fn finish(mut self, root: &str) -> Result<Staged, Refusal> {
         if !self.has_directory(root) {
-            return Err(Refusal::NoDirectory {
-                path: root.to_owned(),
+            return Err(match EntryPath::parse(root.as_bytes()) {
+                Ok(path) => self.no_directory("", &path),
+                Err(problem) => Refusal::Path {
+                    entry: root.to_owned(),
+                    problem,
+                },
             });
         }
         let directory = if root.is_empty() {

@@ -11,6 +11,8 @@ pub(crate) enum Exit {
     Findings = 1,
     /// The run itself failed: bad usage, an unreadable path, a full disk.
     Failed = 2,
+    /// The user interrupted it before it was done (128 and the number of SIGINT).
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {

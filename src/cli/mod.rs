@@ -80,10 +80,13 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Completions(arguments) => shell::completions(arguments),
         Command::Man(arguments) => shell::man(arguments),
     };
-    result
-        .unwrap_or_else(|failure| {
-            failure.tell();
-            Exit::Failed
-        })
-        .into()
+    let exit = result.unwrap_or_else(|failure| {
+        failure.tell();
+        Exit::Failed
+    });
+    match exit {
+        Exit::Failed if store::was_interrupted() => Exit::Interrupted,
+        exit => exit,
+    }
+    .into()
 }

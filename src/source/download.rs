@@ -52,7 +52,10 @@ pub(super) fn download<'i>(
     match found {
         Err(error) => Err(Failure::Net(error)),
         Ok(Some((mut file, found))) => match file.rewind() {
-            Ok(()) => Ok((file, found)),
+            Ok(()) => {
+                request.progress.take_in(stage.count());
+                Ok((file, found))
+            }
             Err(error) => Err(Failure::Io(error)),
         },
         Ok(None) => Err(Failure::Io(

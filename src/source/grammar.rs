@@ -10,7 +10,7 @@ mod repository;
 mod text;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use self::parse::Parser;
 use self::text::{
@@ -119,6 +119,12 @@ impl Source {
     /// When the text is none of the spellings, or could be two of them.
     pub fn parse(text: &str, environment: &Environment) -> Result<Self, NoSource> {
         Parser { text, environment }.source()
+    }
+
+    /// The directory `path`, an absolute one, as [`Source::parse`] reads it: `..`
+    /// takes back the part before it, links or not.
+    pub fn directory(path: &Path) -> Self {
+        Self::Directory(normal(path))
     }
 
     /// Whether a text is written as a source and not as a path of a directory, for
@@ -302,6 +308,21 @@ impl fmt::Display for Source {
             Self::Builtin(builtin) => write!(f, "builtin:{}", builtin.name()),
         }
     }
+}
+
+/// A path with `.` and `..` resolved by its text alone.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            _ => normal.push(part),
+        }
+    }
+    normal
 }
 
 /// The path of a repository on its host, without the end that may be left out.

@@ -11,9 +11,14 @@ use super::{ArchiveFile, Error, Fetched, Request, Resolved};
 use crate::archive::{Stage, copy_directory, root_of, unpack};
 use crate::sys;
 
-pub(super) fn directory(path: &Path, mut stage: Stage) -> Result<Fetched, Error> {
+pub(super) fn directory(
+    path: &Path,
+    request: &Request<'_>,
+    mut stage: Stage,
+) -> Result<Fetched, Error> {
     // A file or nothing at all is told by its name, not as an entry of itself.
     fs::read_dir(path).map_err(|error| at(path, error))?;
+    request.progress.take_in(stage.count());
     copy_directory(path, &mut stage)?;
     Ok(Fetched {
         staged: stage.finish("")?,
@@ -42,6 +47,7 @@ pub(super) fn archive(
         });
     }
     file.rewind().map_err(|error| at(path, error))?;
+    request.progress.take_in(stage.count());
     unpack(&mut file, &mut stage)?;
     let sub_path = archive.sub_path.as_ref().map(|path| path.as_str());
     let root = root_of(&stage, sub_path)?;

@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use grammar::{ArchiveFile, Kind, NoSource, Source};
 
-use crate::archive::{Limits, Links, Refusal, Stage, Staged};
+use crate::archive::{Count, Limits, Links, Refusal, Stage, Staged};
 
 /// What of the process environment a fetch may know. The program fills it; the
 /// library itself reads no environment.
@@ -58,6 +58,19 @@ impl Environment {
 pub trait Progress: Send + Sync {
     /// `done` of `total` (0 if unknown) of `what` (`bytes`, `objects`) are here.
     fn advance(&self, what: &'static str, done: u64, total: u64);
+
+    /// The fetch of what is called `name` begins; from now on it is waited for.
+    fn begin(&self, name: &str) {
+        let _ = name;
+    }
+
+    /// What came is taken in; `count` says how far that is.
+    fn take_in(&self, count: &Arc<Count>) {
+        let _ = count;
+    }
+
+    /// All is here and is judged.
+    fn judge(&self) {}
 }
 
 /// A [`Progress`] that nobody watches.
@@ -226,6 +239,8 @@ pub fn fetch(source: &Source, request: &Request<'_>, staging: &Path) -> Result<F
     if request.stop.is_requested() {
         return Err(Error::Interrupted);
     }
+    let name = source.name();
+    request.progress.begin(name.as_deref().unwrap_or_default());
     // Archives are made for passing on; in a repository or directory, links to
     // the surroundings are common and do no harm when left out.
     let links = match source.kind() {
@@ -237,7 +252,7 @@ pub fn fetch(source: &Source, request: &Request<'_>, staging: &Path) -> Result<F
         error,
     })?;
     match source {
-        Source::Directory(path) => local::directory(path, stage),
+        Source::Directory(path) => local::directory(path, request, stage),
         Source::ArchiveFile(file) => local::archive(file, request, stage),
         Source::Git(git) => Ok(git::fetch(git, request, stage)?),
         Source::Npm(npm) => Ok(npm::fetch(npm, request, stage)?),

@@ -28,6 +28,15 @@ pub struct Available {
     pub installed: bool,
 }
 
+/// What directories of packages hold.
+#[derive(Debug)]
+pub struct Catalogue {
+    /// Their packages, by directory and name.
+    pub available: Vec<Available>,
+    /// Directories that cannot be read, with the reason.
+    pub unreadable: Vec<(PathBuf, Error)>,
+}
+
 /// A skill of an installed package.
 #[derive(Debug)]
 pub struct InstalledSkill {
@@ -56,38 +65,55 @@ pub struct ShownSkill {
 
 impl Store {
     /// The packages in the directories that the rules name and in `more`: every
-    /// immediate child with a manifest, by directory and name.
+    /// immediate child with a manifest. A directory that cannot be read is no
+    /// obstacle to the others.
     ///
     /// # Errors
     ///
-    /// When one of the directories or the lock file cannot be read.
+    /// When the lock file cannot be read.
     pub fn available(
         &self,
         more: &[PathBuf],
         options: &package::Options,
         stop: &Stop,
-    ) -> Result<Vec<Available>, Error> {
+    ) -> Result<Catalogue, Error> {
         let installed = self.installed(stop)?;
-        let mut found = Vec::new();
-        for directory in self
+        let mut catalogue = Catalogue {
+            available: Vec::new(),
+            unreadable: Vec::new(),
+        };
+        let named = self
             .policy
             .sources()
-            .chain(more.iter().map(PathBuf::as_path))
-        {
-            for root in children(directory)? {
-                let source = Source::Directory(root.clone());
-                let package = package::load(&root, &root.to_string_lossy(), options)
-                    .map_err(|error| Error::io("read", &root, error))?;
-                let name = package.name.as_deref().unwrap_or_default();
-                let entry = installed.packages.get(name);
-                found.push(Available {
-                    installed: entry.is_some_and(|entry| entry.source == source),
-                    source,
-                    package,
-                });
+            .chain(more.iter().map(PathBuf::as_path));
+        for directory in named {
+            let roots = match children(directory) {
+                Ok(roots) => roots,
+                Err(error) => {
+                    catalogue.unreadable.push((directory.to_owned(), error));
+                    continue;
+                }
+            };
+            for root in roots {
+                let source = Source::directory(&root);
+                match package::load(&root, &root.to_string_lossy(), options) {
+                    Ok(package) => {
+                        let name = package.name.as_deref().unwrap_or_default();
+                        let entry = installed.packages.get(name);
+                        catalogue.available.push(Available {
+                            installed: entry.is_some_and(|entry| entry.source == source),
+                            source,
+                            package,
+                        });
+                    }
+                    Err(error) => {
+                        let error = Error::io("read", &root, error);
+                        catalogue.unreadable.push((root, error));
+                    }
+                }
             }
         }
-        Ok(found)
+        Ok(catalogue)
     }
 
     /// Directories in `plugins/` that the lock file does not name.

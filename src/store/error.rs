@@ -172,6 +172,14 @@ impl Error {
         }
     }
 
+    /// Whether a rule of `apkit.toml` forbids it.
+    pub fn is_denied(&self) -> bool {
+        matches!(
+            self,
+            Self::Denied(_) | Self::Fetch(source::Error::Npm(source::npm::Error::Forbidden { .. }))
+        )
+    }
+
     /// Whether the source could not be reached or gave nothing, as opposed to
     /// what it gave being refused.
     pub fn is_unreachable(&self) -> bool {

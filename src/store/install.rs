@@ -137,6 +137,7 @@ impl Store {
             Some(material) => material,
             None => self.fetch(source, request, &directory)?,
         };
+        request.progress.judge();
         let mut prepared = match self.judge(source, material, options, frozen)? {
             Judged::Good(prepared) => *prepared,
             Judged::Bad(package) => return Ok(Imported::Rejected(package)),

@@ -80,6 +80,7 @@ impl Store {
         directory: &Path,
     ) -> Result<Judged, Error> {
         let material = self.fetch(source, request, directory)?;
+        request.progress.judge();
         self.judge(source, material, options, None)
     }
 
@@ -139,7 +140,7 @@ impl Store {
             drafts: options.drafts,
             keep_sources: true,
         };
-        let package = package::load(&material.directory, &source.to_string(), &judge)
+        let package = package::load(&material.directory, &named(source), &judge)
             .map_err(|error| Error::io("read", &material.directory, error))?;
         let threshold = if options.strict {
             Threshold::Warning
@@ -199,6 +200,14 @@ impl Store {
             tree: material.tree,
             brought_to: (!material.is_in_place).then_some(material.directory),
         })))
+    }
+}
+
+/// How findings name a source: a directory by its path, which can be opened.
+fn named(source: &Source) -> String {
+    match source {
+        Source::Directory(path) => path.to_string_lossy().into_owned(),
+        _ => source.to_string(),
     }
 }
 

@@ -52,7 +52,7 @@ mod version;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use catalogue::{Available, InstalledSkill, ShownSkill};
+pub use catalogue::{Available, Catalogue, InstalledSkill, ShownSkill};
 pub use error::Error;
 pub use folders::{Copied, Folders, Problem};
 pub use install::{Done, Imported, Options, Outcome};

@@ -6,6 +6,8 @@ mod folders;
 mod import;
 mod lock;
 mod policy;
+#[cfg(unix)]
+mod progress;
 mod sources;
 #[cfg(unix)]
 mod stranger;

@@ -31,6 +31,8 @@ pub(super) fn unpack(file: &mut (impl Read + Seek), stage: &mut Stage) -> Result
     let mut file = BufReader::with_capacity(64 << 10, file);
     let (records, end) = directory::read(&mut file, stage.limits())?;
     let starts = local::check(&mut file, &records, end)?;
+    let files = records.iter().filter(|record| !record.name.ends_with(b"/"));
+    stage.expect(files.count());
     let mut meter = Meter::new(stage.limits());
     let mut compressed = 0;
     for (record, start) in records.iter().zip(starts) {

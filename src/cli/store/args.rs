@@ -44,7 +44,8 @@ Examples:
   apkit import git@host.example:acme/tools.git --project
   apkit import --frozen --project       what ./.agents/apkit.lock says, and nothing else
 
-Exit status: 0 all are in place, 1 a package was rejected, 2 something else failed.
+Exit status: 0 all are in place, 1 a package was rejected or a rule denies it,
+2 something else failed, 130 interrupted.
 ";
 
 #[derive(Debug, Args)]
@@ -123,8 +124,8 @@ Examples:
 
 A package is named by its name, or by any spelling of its source.
 
-Exit status: 0 all are current or were updated, 1 something new is there (--check) or was
-rejected, 2 something could not be reached or failed.
+Exit status: 0 all are current or were updated, 1 something new is there (--check), was
+rejected or is denied by a rule, 2 something could not be reached or failed, 130 interrupted.
 ")]
 pub(crate) struct Update {
     /// The packages; all if none is named
@@ -229,8 +230,8 @@ pub(super) enum SkillsCommand {
 
 #[derive(Debug, Args)]
 pub(super) struct ShowSkill {
-    /// The skill
-    #[arg(value_name = "PACKAGE/NAME")]
+    /// The skill; its name alone if one package has it
+    #[arg(value_name = "[PACKAGE/]NAME")]
     pub(super) skill: String,
 
     #[command(flatten)]

@@ -1,13 +1,16 @@
 //! `apkit import`.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use apkit::package::Report;
+use apkit::package::{Report, discover};
 use apkit::render::{text, visible};
 use apkit::source::Source;
-use apkit::store::{self, Done, Folder, Imported, Options, Outcome, Store};
+use apkit::store::{
+    self, Done, Folder, Imported, Options, Outcome, Store, VersionChange, shown_version,
+};
 
 use super::super::args::When;
 use super::super::exit::Exit;
@@ -51,6 +54,9 @@ pub(crate) fn run(arguments: &Import, color: When) -> Result<Exit, Failure> {
         }
     }
     session.end();
+    if session.stop().is_requested() && results.len() < arguments.sources.len() {
+        exit = Exit::Failed;
+    }
     for result in &results {
         exit = exit.max(exit_of(result));
     }
@@ -68,7 +74,7 @@ pub(crate) fn run(arguments: &Import, color: When) -> Result<Exit, Failure> {
                 )?;
             }
             for result in results {
-                if let Err(failure) = as_text(result, arguments.dry_run, color, out)? {
+                if let Err(failure) = as_text(result, &store, arguments.dry_run, color, out)? {
                     failures.push(failure.with_way_out(&arguments.place));
                 }
             }
@@ -120,12 +126,14 @@ fn exit_of(result: &Line) -> Exit {
     match &result.result {
         Ok(Imported::Done(_)) => Exit::Clean,
         Ok(Imported::Rejected(_)) => Exit::Findings,
+        Err(error) if error.is_denied() => Exit::Findings,
         _ => Exit::Failed,
     }
 }
 
 fn as_text(
     result: Line,
+    store: &Store,
     dry_run: bool,
     color: When,
     out: &mut dyn Write,
@@ -133,7 +141,7 @@ fn as_text(
     match result.result {
         Ok(Imported::Done(done)) => {
             said(&done, dry_run, out)?;
-            words::notes(&done, dry_run, out)?;
+            words::notes(&done, &store.package_root(&done.name), dry_run, out)?;
             Ok(Ok(()))
         }
         Ok(Imported::Rejected(package)) => {
@@ -146,6 +154,9 @@ fn as_text(
             };
             text::write(&report, &options, out)?;
             writeln!(out, "nothing was imported from {}", visible(&result.asked))?;
+            if let Some(hint) = instead(&result.asked) {
+                writeln!(out, "hint: {hint}")?;
+            }
             Ok(Ok(()))
         }
         Err(error) => Ok(Err(Failure::store(
@@ -155,11 +166,35 @@ fn as_text(
     }
 }
 
+/// What makes a package of a directory that is none, if it can be one.
+fn instead(asked: &str) -> Option<String> {
+    let path = Path::new(asked);
+    if !path.is_dir() || path.join("plugin.json").exists() {
+        return None;
+    }
+    let has = |name: &str| path.join(name).exists();
+    if has("HEAD") && has("objects") && has("refs") {
+        let whole = path.canonicalize().ok()?;
+        let source = format!("git+file://{}", show(&whole));
+        return Some(format!("it is a repository: {}", words::import(&source)));
+    }
+    let found = discover::discover(path, &[]).ok()?;
+    let name = match (found.native.is_empty(), found.skill_files) {
+        (false, _) => "",
+        (true, 0) => return None,
+        (true, _) => " --name NAME",
+    };
+    Some(format!(
+        "{}{name} --out DIR makes a package of it",
+        words::export(asked)
+    ))
+}
+
 fn said(done: &Done, dry_run: bool, out: &mut dyn Write) -> io::Result<()> {
     let would = if dry_run { "would be " } else { "" };
     let what = match done.outcome {
         Outcome::Installed => format!("{would}imported"),
-        Outcome::Updated => format!("{would}updated"),
+        Outcome::Updated => format!("{would}{}", updated(done)),
         Outcome::Repaired => format!("{would}put back as it was"),
         Outcome::Recorded => format!("same content; {would}recorded in the lock file"),
         Outcome::Unchanged => "is in place already".to_owned(),
@@ -171,6 +206,19 @@ fn said(done: &Done, dry_run: bool, out: &mut dyn Write) -> io::Result<()> {
         words::components(&done.package),
         words::origin(&done.entry)
     )
+}
+
+fn updated(done: &Done) -> String {
+    let Some(before) = &done.before else {
+        return "updated".to_owned();
+    };
+    let change = VersionChange::between(before.version.as_deref(), done.entry.version.as_deref());
+    let what = match change {
+        Some(VersionChange::Downgrade) => "downgraded",
+        _ => "updated",
+    };
+    let version = shown_version(before.version.as_deref(), &before.digest);
+    format!("{what} from {}", visible(&version))
 }
 
 fn as_json(result: Line, store: &Store) -> Value {
@@ -188,7 +236,12 @@ fn as_json(result: Line, store: &Store) -> Value {
             members.insert("package".to_owned(), json::package(*package));
         }
         Err(error) => {
-            members.insert("outcome".to_owned(), json!("failed"));
+            let outcome = if error.is_denied() {
+                "denied"
+            } else {
+                "failed"
+            };
+            members.insert("outcome".to_owned(), json!(outcome));
             members.insert("message".to_owned(), json!(error.to_string()));
         }
     }

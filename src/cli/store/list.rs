@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use apkit::diagnostic::Severity;
 use apkit::package::{self, Verdict};
-use apkit::render::visible;
-use apkit::store::{Available, LockFile, Store};
+use apkit::render::{self, visible};
+use apkit::store::{Available, Catalogue, LockFile, Store};
 
 use super::super::exit::Exit;
 use super::super::failure::{self, Failure, slashed};
@@ -92,24 +92,37 @@ fn as_text(
     Ok(())
 }
 
-fn available(found: Vec<Available>, is_json: bool) -> Result<Exit, Failure> {
+fn available(found: Catalogue, is_json: bool) -> Result<Exit, Failure> {
+    let unreadable = found.unreadable;
     output::to_stdout(|out| {
         if is_json {
-            let items = found.into_iter().map(|available| {
+            let items = found.available.into_iter().map(|available| {
                 json!({
                     "source": available.source.to_string(),
                     "installed": available.installed,
                     "package": json::package(available.package),
                 })
             });
-            return json::write("available", items.collect(), out);
+            let mut document = json::header();
+            document.insert("available".to_owned(), items.collect());
+            let unreadable = unreadable
+                .iter()
+                .map(|(path, error)| json!({"path": slashed(path), "message": error.to_string()}));
+            document.insert("unreadable".to_owned(), unreadable.collect());
+            return render::write_json(out, &Value::Object(document), true);
         }
-        for available in &found {
+        for available in &found.available {
             one_available(available, out)?;
         }
         Ok(())
     })?;
-    Ok(Exit::Clean)
+    if unreadable.is_empty() {
+        return Ok(Exit::Clean);
+    }
+    for (_, error) in unreadable {
+        Failure::store("list packages".to_owned(), error).tell();
+    }
+    Ok(Exit::Failed)
 }
 
 fn one_available(available: &Available, out: &mut dyn Write) -> io::Result<()> {

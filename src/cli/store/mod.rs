@@ -15,10 +15,11 @@ mod words;
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use apkit::archive::Staged;
-use apkit::source::{self, Environment, Progress, Quiet, Request, Source, Stop};
+use apkit::source::{self, Environment, Request, Source, Stop};
 use apkit::store::{self, Store};
 use apkit::sys;
 
@@ -36,11 +37,19 @@ pub(crate) use verify::run as verify;
 /// How long a command waits for another one that changes the same store.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Set when the user interrupts this process; one for all sessions.
+static STOP: OnceLock<Stop> = OnceLock::new();
+
+/// Whether the user interrupted a session.
+pub(crate) fn was_interrupted() -> bool {
+    STOP.get().is_some_and(Stop::is_requested)
+}
+
 /// What a fetch works with, taken from the process.
 pub(crate) struct Session {
     environment: Environment,
     stop: Stop,
-    progress: Box<dyn Progress>,
+    progress: progress::Shown,
 }
 
 impl Session {
@@ -50,8 +59,11 @@ impl Session {
             path: PathBuf::from("."),
             error,
         })?;
-        let stop = Stop::default();
-        sys::on_interrupt(stop.flag());
+        let stop = STOP.get_or_init(|| {
+            let stop = Stop::default();
+            sys::on_interrupt(stop.flag());
+            stop
+        });
         Ok(Self {
             environment: Environment {
                 variables: env::vars_os().collect(),
@@ -59,15 +71,15 @@ impl Session {
                 directory,
                 program: env::current_exe().ok(),
             },
-            stop,
-            progress: progress::on_terminal(),
+            stop: stop.clone(),
+            progress: progress::Shown::on_terminal(),
         })
     }
 
     pub(crate) fn request(&self) -> Request<'_> {
         Request {
             environment: &self.environment,
-            progress: &*self.progress,
+            progress: &self.progress,
             stop: &self.stop,
             pinned: None,
             permit: None,
@@ -93,7 +105,7 @@ impl Session {
 
     /// Ends the line that shows how a fetch proceeds, before the results.
     pub(crate) fn end(&mut self) {
-        self.progress = Box::new(Quiet);
+        self.progress.end();
     }
 
     pub(crate) fn stop(&self) -> &Stop {

@@ -2,74 +2,142 @@
 
 use std::env;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::sync::Mutex;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use apkit::source::{Progress, Quiet};
+use apkit::archive::Count;
+use apkit::render::visible;
+use apkit::source::Progress;
 
 /// How often the line is written again.
 const EVERY: Duration = Duration::from_millis(100);
 /// Nothing that is done before is worth a line.
 const FROM: Duration = Duration::from_millis(400);
 
-/// Shows it on standard error, if that is a terminal.
-pub(super) fn on_terminal() -> Box<dyn Progress> {
-    let is_dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
-    if io::stderr().is_terminal() && !is_dumb {
-        Box::new(Line {
-            state: Mutex::new(State {
-                started: Instant::now(),
-                written: None,
-            }),
-        })
-    } else {
-        Box::new(Quiet)
+/// Shows on standard error, if that is a terminal, what is waited for. A thread of
+/// its own writes, so that the line is there also while nothing comes.
+pub(super) struct Shown {
+    now: Arc<(Mutex<Now>, Condvar)>,
+    writer: Option<JoinHandle<()>>,
+}
+
+/// What is waited for.
+#[derive(Default)]
+struct Now {
+    name: String,
+    phase: Phase,
+    is_over: bool,
+}
+
+#[derive(Default)]
+enum Phase {
+    #[default]
+    Nothing,
+    Fetching {
+        what: &'static str,
+        done: u64,
+        total: u64,
+    },
+    TakingIn(Arc<Count>),
+    Judging,
+}
+
+impl Shown {
+    pub(super) fn on_terminal() -> Self {
+        let is_dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
+        let now = Arc::new((Mutex::default(), Condvar::new()));
+        let shared = Arc::clone(&now);
+        let is_watched = io::stderr().is_terminal() && !is_dumb;
+        // Without the thread, nothing is shown, and nothing else is missing.
+        let writer = is_watched
+            .then(|| thread::Builder::new().spawn(move || write_until_over(&shared)))
+            .and_then(Result::ok);
+        Self { now, writer }
     }
-}
 
-struct Line {
-    state: Mutex<State>,
-}
-
-struct State {
-    started: Instant,
-    written: Option<Instant>,
-}
-
-impl Progress for Line {
-    fn advance(&self, what: &'static str, done: u64, total: u64) {
-        let Ok(mut state) = self.state.lock() else {
-            return;
-        };
-        let is_due = state.started.elapsed() > FROM
-            && state
-                .written
-                .is_none_or(|written| written.elapsed() > EVERY);
-        if !is_due {
-            return;
+    /// Takes the line away, before the results.
+    pub(super) fn end(&mut self) {
+        self.change(|now| now.is_over = true);
+        self.now.1.notify_all();
+        if let Some(writer) = self.writer.take() {
+            let _ = writer.join();
         }
-        state.written = Some(Instant::now());
-        let _ = write!(io::stderr(), "\r\x1b[K{}", shown(what, done, total));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Now)) {
+        change(&mut self.now.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
-impl Drop for Line {
+impl Drop for Shown {
     fn drop(&mut self) {
-        self.clear();
+        self.end();
     }
 }
 
-impl Line {
-    fn clear(&self) {
-        if let Ok(mut state) = self.state.lock()
-            && state.written.take().is_some()
-        {
-            let _ = write!(io::stderr(), "\r\x1b[K");
+impl Progress for Shown {
+    fn advance(&self, what: &'static str, done: u64, total: u64) {
+        self.change(|now| now.phase = Phase::Fetching { what, done, total });
+    }
+
+    fn begin(&self, name: &str) {
+        self.change(|now| {
+            name.clone_into(&mut now.name);
+            now.phase = Phase::Fetching {
+                what: "bytes",
+                done: 0,
+                total: 0,
+            };
+        });
+    }
+
+    fn take_in(&self, count: &Arc<Count>) {
+        self.change(|now| now.phase = Phase::TakingIn(Arc::clone(count)));
+    }
+
+    fn judge(&self) {
+        self.change(|now| now.phase = Phase::Judging);
+    }
+}
+
+fn write_until_over(shared: &(Mutex<Now>, Condvar)) {
+    let started = Instant::now();
+    let mut written = String::new();
+    let mut now = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+    while !now.is_over {
+        if started.elapsed() > FROM {
+            let text = shown(&now);
+            if text != written {
+                let _ = write!(io::stderr(), "\r\x1b[K{text}");
+                written = text;
+            }
         }
+        let waited = shared.1.wait_timeout(now, EVERY);
+        now = waited.unwrap_or_else(PoisonError::into_inner).0;
+    }
+    if !written.is_empty() {
+        let _ = write!(io::stderr(), "\r\x1b[K");
     }
 }
 
-fn shown(what: &str, done: u64, total: u64) -> String {
+fn shown(now: &Now) -> String {
+    let phase = match &now.phase {
+        Phase::Nothing => return String::new(),
+        Phase::Fetching { done: 0, .. } => "fetching".to_owned(),
+        Phase::Fetching { what, done, total } => {
+            format!("fetching, {}", part(what, *done, *total))
+        }
+        Phase::TakingIn(count) => match (count.files(), count.expected()) {
+            (0, 0) => "unpacking".to_owned(),
+            (files, expected) => format!("unpacking {}", part("files", files, expected)),
+        },
+        Phase::Judging => "judging".to_owned(),
+    };
+    format!("{}: {phase}", visible(&now.name))
+}
+
+fn part(what: &str, done: u64, total: u64) -> String {
     let is_bytes = what == "bytes";
     let number = |number: u64| {
         if is_bytes {
@@ -95,15 +163,32 @@ fn shown(what: &str, done: u64, total: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::shown;
+    use super::{Now, Phase, part, shown};
+
+    #[test]
+    fn a_line_says_whose_and_what() {
+        let mut now = Now::default();
+        assert_eq!(shown(&now), "");
+        now.name = "big".to_owned();
+        now.phase = Phase::Fetching {
+            what: "bytes",
+            done: 42_000_000,
+            total: 0,
+        };
+        assert_eq!(shown(&now), "big: fetching, 42.0 MB");
+        now.phase = Phase::TakingIn(Default::default());
+        assert_eq!(shown(&now), "big: unpacking");
+        now.phase = Phase::Judging;
+        assert_eq!(shown(&now), "big: judging");
+    }
 
     #[test]
     fn a_line_says_how_much_is_there() {
-        assert_eq!(shown("bytes", 1_250_000, 0), "1.2 MB");
+        assert_eq!(part("bytes", 1_250_000, 0), "1.2 MB");
         assert_eq!(
-            shown("bytes", 1_250_000, 2_500_000),
+            part("bytes", 1_250_000, 2_500_000),
             "1.2 MB of 2.5 MB (50 %)"
         );
-        assert_eq!(shown("objects", 3, 12), "3 of 12 objects (25 %)");
+        assert_eq!(part("files", 3, 12), "3 of 12 files (25 %)");
     }
 }

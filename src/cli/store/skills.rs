@@ -38,9 +38,23 @@ fn show(arguments: &ShowSkill) -> Result<Exit, Failure> {
     let session = Session::start()?;
     let store = session.store(&arguments.place)?;
     let text = &arguments.skill;
-    let (package, name) = text
-        .split_once('/')
-        .ok_or_else(|| Failure::NoSkillName(text.clone()))?;
+    let only;
+    let (package, name) = match text.split_once('/') {
+        Some((package, name)) => (package, name),
+        None => {
+            let skills = store
+                .skills(session.stop())
+                .map_err(|error| Failure::store("list skills".to_owned(), error))?;
+            let mut same = skills.into_iter().filter(|skill| skill.skill.name == *text);
+            match (same.next(), same.next()) {
+                (Some(one), None) => {
+                    only = one.package;
+                    (&*only, &**text)
+                }
+                _ => return Err(Failure::NoSkillName(text.clone())),
+            }
+        }
+    };
     let shown = store
         .skill(package, name, session.stop())
         .map_err(|error| Failure::store(format!("show the skill {}", visible(text)), error))?;

@@ -12,6 +12,7 @@ use super::super::args::When;
 use super::super::exit::Exit;
 use super::super::failure::Failure;
 use super::super::{output, screen};
+use super::args::Place;
 use super::{Session, Update, json, words};
 
 /// One package and what came of it.
@@ -25,7 +26,10 @@ pub(crate) fn run(arguments: &Update, color: When) -> Result<Exit, Failure> {
     let store = session.store(&arguments.place)?;
     let lines = all(arguments, &store, &session)?;
     session.end();
-    let exit = lines.iter().map(exit_of).max().unwrap_or(Exit::Clean);
+    let mut exit = lines.iter().map(exit_of).max().unwrap_or(Exit::Clean);
+    if session.stop().is_requested() && lines.len() < arguments.names.len() {
+        exit = Exit::Failed;
+    }
     if arguments.shape.is_json() {
         let items = lines.into_iter().map(as_json).collect();
         output::to_stdout(|out| json::write("results", items, out))?;
@@ -41,7 +45,7 @@ pub(crate) fn run(arguments: &Update, color: When) -> Result<Exit, Failure> {
             )?;
         }
         for line in lines {
-            if let Err(failure) = as_text(line, color, out)? {
+            if let Err(failure) = as_text(line, &store, &arguments.place, color, out)? {
                 failures.push(failure.with_way_out(&arguments.place));
             }
         }
@@ -97,15 +101,29 @@ fn exit_of(line: &Line) -> Exit {
     match &line.result {
         Ok(Updated::Current(_) | Updated::Done(_)) => Exit::Clean,
         Ok(Updated::Available { .. } | Updated::Rejected(_)) => Exit::Findings,
+        Err(error) if error.is_denied() => Exit::Findings,
         Err(_) => Exit::Failed,
     }
 }
 
-fn as_text(line: Line, color: When, out: &mut dyn Write) -> io::Result<Result<(), Failure>> {
+fn as_text(
+    line: Line,
+    store: &Store,
+    place: &Place,
+    color: When,
+    out: &mut dyn Write,
+) -> io::Result<Result<(), Failure>> {
     let name = visible(&line.name).into_owned();
     match line.result {
         Ok(Updated::Current(entry)) => {
             writeln!(out, "{name}: current ({})", words::content(&entry))?;
+        }
+        Ok(Updated::Available { before, after }) if before.digest == after.digest => {
+            writeln!(
+                out,
+                "{name}: changed here; {} puts it back",
+                words::command(place, &["update", &name])
+            )?;
         }
         Ok(Updated::Available { before, after }) => {
             writeln!(
@@ -127,7 +145,7 @@ fn as_text(line: Line, color: When, out: &mut dyn Write) -> io::Result<Result<()
                 Outcome::Repaired => writeln!(out, "{name}: put back as it was")?,
                 _ => writeln!(out, "{name}: updated, {step}")?,
             }
-            words::notes(&done, false, out)?;
+            words::notes(&done, &store.package_root(&done.name), false, out)?;
         }
         Ok(Updated::Rejected(package)) => {
             let report = Report {
@@ -145,7 +163,7 @@ fn as_text(line: Line, color: When, out: &mut dyn Write) -> io::Result<Result<()
         }
         Err(error) => {
             let state = if error.is_unreachable() {
-                "unreachable, which does not say whether it is current"
+                "source not reachable; may be out of date"
             } else {
                 "not updated"
             };
@@ -203,7 +221,9 @@ fn as_json(line: Line) -> Value {
             members.insert("package".to_owned(), json::package(*package));
         }
         Err(error) => {
-            let word = if error.is_unreachable() {
+            let word = if error.is_denied() {
+                "denied"
+            } else if error.is_unreachable() {
                 "unreachable"
             } else {
                 "failed"

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use apkit::render::visible;
+use apkit::render::{self, visible};
 use apkit::store::{State, Verified};
 
 use super::super::exit::Exit;
@@ -19,14 +19,35 @@ pub(crate) fn run(arguments: &Verify) -> Result<Exit, Failure> {
     let verified = store
         .verify(&arguments.names, session.stop())
         .map_err(|error| Failure::store("verify".to_owned(), error))?;
-    let exit = if verified.iter().all(Verified::is_good) {
+    let strays = if arguments.names.is_empty() {
+        let strays = store.unmanaged(session.stop());
+        strays.map_err(|error| Failure::store("verify".to_owned(), error))?
+    } else {
+        Vec::new()
+    };
+    let exit = if strays.is_empty() && verified.iter().all(Verified::is_good) {
         Exit::Clean
     } else {
         Exit::Findings
     };
     output::to_stdout(|out| {
         if arguments.shape.is_json() {
-            return json::write("packages", verified.iter().map(as_json).collect(), out);
+            let mut document = json::header();
+            let packages = verified.iter().map(as_json).collect();
+            document.insert("packages".to_owned(), packages);
+            document.insert("strays".to_owned(), json!(strays));
+            return render::write_json(out, &Value::Object(document), true);
+        }
+        if verified.is_empty() {
+            writeln!(out, "no packages in {}", show(store.root()))?;
+        }
+        for stray in &strays {
+            writeln!(
+                out,
+                "{}: the lock file does not name it; apkit has not put it into {}",
+                visible(stray),
+                show(&store.root().join("plugins"))
+            )?;
         }
         verified
             .iter()

@@ -1,9 +1,11 @@
 //! What is said about packages of a store, in words.
 
 use std::borrow::Cow;
+use std::env;
 use std::io::{self, Write};
+use std::path::Path;
 
-use apkit::archive::Change;
+use apkit::archive::{Change, LeftOut};
 use apkit::diagnostic::Severity;
 use apkit::package::Package;
 use apkit::render::visible;
@@ -34,6 +36,16 @@ pub(super) fn command(place: &Place, words: &[&str]) -> String {
         None => {}
     }
     text
+}
+
+/// The command that imports a source.
+pub(super) fn import(source: &str) -> String {
+    format!("apkit import {}", quoted(source))
+}
+
+/// The beginning of the command that makes a package of something.
+pub(super) fn export(source: &str) -> String {
+    format!("apkit export {}", quoted(source))
 }
 
 /// A word as a shell takes it.
@@ -96,16 +108,36 @@ pub(super) fn components(package: &Package) -> String {
 }
 
 /// What a user should know of a package that is in place.
-pub(super) fn notes(done: &Done, dry_run: bool, out: &mut dyn Write) -> io::Result<()> {
-    findings(&done.package, out)?;
-    let left_out = done.left_out.iter().map(ToString::to_string);
+pub(super) fn notes(
+    done: &Done,
+    root: &Path,
+    dry_run: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let judged = if dry_run {
+        done.entry.source.to_string()
+    } else {
+        from_here(root)
+    };
+    findings(&done.package, &judged, out)?;
+    // What git keeps for itself at the top of a directory, nobody misses.
+    let is_told = |left: &&LeftOut| left.path != ".git";
+    let left_out = done.left_out.iter().filter(is_told);
+    let left_out = left_out.map(ToString::to_string);
     listed("left out", left_out.collect(), out)?;
     discarded(&done.discarded, out)?;
     folders(&done.folders, dry_run, out)
 }
 
+/// A path as it is written in the working directory.
+fn from_here(path: &Path) -> String {
+    let here = env::current_dir().ok();
+    let below = here.and_then(|here| Some(path.strip_prefix(here).ok()?.to_owned()));
+    show(below.as_deref().unwrap_or(path))
+}
+
 /// What of a package does not load, and how much else was found.
-fn findings(package: &Package, out: &mut dyn Write) -> io::Result<()> {
+fn findings(package: &Package, judged: &str, out: &mut dyn Write) -> io::Result<()> {
     let errors = package.diagnostics.iter();
     let errors = errors.filter(|found| found.severity() == Severity::Error);
     let errors = errors.map(|found| {
@@ -121,8 +153,8 @@ fn findings(package: &Package, out: &mut dyn Write) -> io::Result<()> {
     let warnings = warnings.filter(|found| found.severity() == Severity::Warning);
     match warnings.count() {
         0 => Ok(()),
-        1 => writeln!(out, "  1 warning, which apkit validate shows"),
-        count => writeln!(out, "  {count} warnings, which apkit validate shows"),
+        1 => writeln!(out, "  1 warning: apkit validate {}", quoted(judged)),
+        count => writeln!(out, "  {count} warnings: apkit validate {}", quoted(judged)),
     }
 }
 

@@ -112,6 +112,7 @@ pub fn fetch(
         Reach::Here(address) => {
             let repository = local::open(&address)?;
             let found = local::find(&repository, &wanted)?;
+            request.progress.take_in(stage.count());
             tree::take_in(&repository, found.id, sub_path, &mut stage, request.stop)?;
             found
         }
@@ -120,6 +121,7 @@ pub fn fetch(
             let server = Server::new(address, configuration, request, limit.max(AT_LEAST))?;
             let found = server.bring(&wanted)?;
             let repository = server.repository();
+            request.progress.take_in(stage.count());
             tree::take_in(repository, found.id, sub_path, &mut stage, request.stop)?;
             found
         }

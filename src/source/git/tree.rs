@@ -49,6 +49,7 @@ pub(super) fn take_in(
         Some(path) => find(repository, &odb, top, path)?,
         None => top,
     };
+    stage.expect(files_below(repository, root, limits.entries));
     // A path, and the tree object that is there.
     let mut open = vec![(Vec::new(), root)];
     while let Some((directory, tree)) = open.pop() {
@@ -77,6 +78,28 @@ pub(super) fn take_in(
         }
     }
     Ok(())
+}
+
+/// How many files there are, for whoever waits; of more than `most`, no more are
+/// counted. What is damaged is told when it is read.
+fn files_below(repository: &Repository, root: Oid, most: usize) -> usize {
+    let mut files = 0;
+    let mut entries = 0;
+    let mut open = vec![root];
+    while let Some(tree) = open.pop().and_then(|id| repository.find_tree(id).ok()) {
+        for entry in &tree {
+            entries += 1;
+            match entry.filemode_raw() & KIND {
+                DIRECTORY => open.push(entry.id()),
+                FILE => files += 1,
+                _ => {}
+            }
+        }
+        if entries > most {
+            break;
+        }
+    }
+    files
 }
 
 fn file(

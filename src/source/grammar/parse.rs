@@ -1,6 +1,6 @@
 //! Reading a source.
 
-use std::path::{Component, PathBuf};
+use std::path::PathBuf;
 
 use url::Url;
 
@@ -8,7 +8,7 @@ use super::text::{
     after_scheme, browsed, is_archive_name, is_repository, is_scp, is_spelt_as_path, path_colon,
     path_part, percent_decoded, scheme, slashed, without_password,
 };
-use super::{ArchiveFile, NoSource, SPELLINGS, Source};
+use super::{ArchiveFile, NoSource, SPELLINGS, Source, normal};
 use crate::archive::EntryPath;
 use crate::source::Environment;
 use crate::source::builtin::Builtin;
@@ -218,16 +218,7 @@ impl Parser<'_> {
             (Some(rest), Some(home)) => home.join(rest),
             _ => PathBuf::from(path),
         };
-        let mut absolute = PathBuf::new();
-        for part in self.environment.directory.join(path).components() {
-            match part {
-                Component::CurDir => {}
-                Component::ParentDir => {
-                    absolute.pop();
-                }
-                _ => absolute.push(part),
-            }
-        }
+        let absolute = normal(&self.environment.directory.join(path));
         match absolute.to_str() {
             None => Err(self.error("the path is no Unicode", NOTHING)),
             // It would be read as something else the next time.

@@ -1,7 +1,7 @@
 //! What there is to install, and the skills of what is installed.
 
 use super::world::{World, skill};
-use crate::support::manifest;
+use crate::support::{Run, manifest};
 
 #[test]
 fn directories_of_packages_are_listed_with_findings() {
@@ -37,7 +37,24 @@ fn directories_of_packages_are_listed_with_findings() {
         "{}",
         more.stdout
     );
-    world.expect(2, &["list", "--available", "--from", "nowhere"]);
+    // The mark is there however the directory is named.
+    let is_marked = |run: &Run| {
+        let mut lines = run.stdout.lines();
+        lines.any(|line| line.starts_with("aa 1.0.0") && line.ends_with("/packages/a  installed"))
+    };
+    assert!(is_marked(&more), "{}", more.stdout);
+    assert_eq!(listed[0]["installed"], true);
+    // One that is away does not hide the others.
+    let run = world.expect(2, &["list", "--available", "--from", "nowhere"]);
+    assert!(run.stderr.contains("nowhere"), "{}", run.stderr);
+    assert!(is_marked(&run), "{}", run.stdout);
+    let found = world.json(2, &["list", "--available", "--from", "nowhere", "--json"]);
+    assert_eq!(found["available"].as_array().map(Vec::len), Some(3));
+    let nowhere = world.path("nowhere");
+    assert_eq!(
+        found["unreadable"][0]["path"],
+        nowhere.to_string_lossy().as_ref()
+    );
 }
 
 #[test]
@@ -47,6 +64,8 @@ fn the_skills_of_all_packages_are_listed_and_shown() {
     world.package("b", "bb", "B.");
     world.write("b/plugin.json", manifest("bb", "\"version\": \"newest\""));
     world.expect(0, &["import", "./a", "./b"]);
+    // Two have one of the name, so that it does not say which.
+    world.expect(2, &["skills", "show", "tides"]);
     let listed = world.json(0, &["skills", "--json"]);
     let listed = listed["skills"].as_array().expect("a list");
     assert_eq!(listed.len(), 2);
@@ -94,4 +113,15 @@ fn the_skills_of_all_packages_are_listed_and_shown() {
     assert!(run.stderr.contains("did you mean tides?"), "{}", run.stderr);
     world.expect(2, &["skills", "show", "tides"]);
     assert_eq!(skill("B."), world.place.read("b/skills/tides/SKILL.md"));
+}
+
+#[test]
+fn a_skill_that_one_package_has_is_shown_by_its_name() {
+    let world = World::new();
+    world.package("a", "aa", "High water.");
+    world.expect(0, &["import", "./a"]);
+    let run = world.expect(0, &["skills", "show", "tides"]);
+    assert!(run.stdout.contains("High water."), "{}", run.stdout);
+    let run = world.expect(2, &["skills", "show", "ebb"]);
+    assert!(run.stderr.contains("write PACKAGE/NAME"), "{}", run.stderr);
 }

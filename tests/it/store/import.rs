@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::world::{World, names, skill, tree};
+use super::world::{Repository, World, names, skill, tree};
 use crate::support::{manifest, mcp};
 
 #[test]
@@ -318,4 +318,96 @@ fn a_directory_of_the_store_that_is_a_link_is_not_followed() {
         fs::remove_dir_all(world.root()).expect("removed");
     }
     world.assert_tidy();
+}
+
+#[test]
+fn verify_says_what_is_not_there_and_what_nobody_put_there() {
+    let world = World::new();
+    let run = world.expect(0, &["verify"]);
+    assert!(run.stdout.starts_with("no packages in "), "{}", run.stdout);
+    world.package("p", "tide-table", "One.");
+    world.expect(0, &["import", "./p"]);
+    fs::remove_file(world.root().join("apkit.lock")).expect("removed");
+    let run = world.expect(1, &["verify"]);
+    assert!(
+        run.stdout
+            .contains("tide-table: the lock file does not name it"),
+        "{}",
+        run.stdout
+    );
+    let found = world.json(1, &["verify", "--json"]);
+    assert_eq!(found["strays"], serde_json::json!(["tide-table"]));
+}
+
+#[test]
+fn what_is_told_can_be_done_as_it_stands() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    fs::create_dir(world.path("p/.git")).expect("a directory");
+    world.write(
+        "p/skills/tides/SKILL.md",
+        skill("One.").replace("\n---\n\n", "\nmood: calm\n---\n\n"),
+    );
+    let run = world.expect(0, &["import", "./p", "--project"]);
+    // What git keeps for itself is nobody's loss.
+    assert_eq!(
+        run.stdout.lines().skip(1).collect::<Vec<_>>(),
+        ["  1 warning: apkit validate .agents/plugins/tide-table"]
+    );
+    world.expect(0, &["validate", ".agents/plugins/tide-table"]);
+    world.write(".agents/plugins/tide-table/more.txt", "more");
+    let run = world.expect(1, &["verify", "--project"]);
+    let command = "apkit update tide-table --project puts it back";
+    assert!(run.stdout.contains(command), "{}", run.stdout);
+    let run = world.expect(1, &["update", "--check", "--project"]);
+    assert_eq!(run.stdout, format!("tide-table: changed here; {command}\n"));
+    world.expect(0, &["update", "tide-table", "--project"]);
+    world.expect(0, &["verify", "--project"]);
+    // An older version is no update.
+    world.write(
+        "p/plugin.json",
+        manifest("tide-table", "\"version\": \"0.9.0\""),
+    );
+    let run = world.expect(0, &["import", "./p", "--project"]);
+    assert!(
+        run.stdout
+            .starts_with("tide-table 0.9.0: downgraded from 1.0.0, "),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn what_is_no_package_yet_is_told_how_to_become_one() {
+    let world = World::new();
+    world.write("cc/.claude-plugin/plugin.json", "{\"name\": \"cc\"}");
+    let run = world.expect(1, &["import", "./cc"]);
+    assert!(
+        run.stdout
+            .contains("\nhint: apkit export ./cc --out DIR makes a package of it\n"),
+        "{}",
+        run.stdout
+    );
+    // A finding is headed by a path.
+    let place = world.path("cc").display().to_string();
+    assert!(!run.stdout.contains("dir:"), "{}", run.stdout);
+    assert!(run.stdout.contains(&place), "{}", run.stdout);
+    world.write("skills/tides/SKILL.md", skill("One."));
+    let run = world.expect(1, &["import", "./skills"]);
+    assert!(
+        run.stdout
+            .contains("apkit export ./skills --name NAME --out DIR"),
+        "{}",
+        run.stdout
+    );
+    world.package("repo", "tide-table", "One.");
+    let repository = Repository::of(&world.path("repo"));
+    repository.git(&["clone", "-q", "--bare", ".", "../big.git"]);
+    let run = world.expect(1, &["import", "./big.git"]);
+    assert!(
+        run.stdout
+            .contains("hint: it is a repository: apkit import git+file:///"),
+        "{}",
+        run.stdout
+    );
 }

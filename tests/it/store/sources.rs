@@ -16,7 +16,7 @@ use crate::support::finish;
 use crate::web::{Reply, Server};
 
 /// Packs a directory with every entry below `prefix`.
-fn tgz(from: &Path, prefix: &str, to: &Path) {
+pub(super) fn tgz(from: &Path, prefix: &str, to: &Path) {
     let gzip = flate2::write::GzEncoder::new(
         File::create(to).expect("a file"),
         flate2::Compression::fast(),
@@ -191,7 +191,7 @@ fn a_package_of_a_registry_is_pinned_followed_and_put_back() {
     ] {
         world.write("home/.agents/apkit.toml", rules);
         for command in [["import", "npm:tide-table"], ["update", "tide-table"]] {
-            let run = world.expect(2, &command);
+            let run = world.expect(1, &command);
             let told = format!("{}{}", run.stdout, run.stderr);
             assert!(told.contains("127.0.0.1 may not be asked: "), "{told}");
             assert!(told.contains("apkit.toml"), "{told}");
@@ -201,7 +201,7 @@ fn a_package_of_a_registry_is_pinned_followed_and_put_back() {
     fs::remove_file(world.path("home/.agents/apkit.toml")).expect("removed");
     drop(server);
     let run = world.expect(2, &["update"]);
-    assert!(run.stdout.contains("unreachable"), "{}", run.stdout);
+    assert!(run.stdout.contains("not reachable"), "{}", run.stdout);
     world.expect(0, &["verify"]);
     world.assert_tidy();
 }
@@ -218,7 +218,7 @@ fn the_host_of_a_tarball_is_held_against_the_rules_before_it_is_asked() {
         "home/.agents/apkit.toml",
         "[[deny]]\nhost = \"127.0.0.1\"\n",
     );
-    let run = world.expect(2, &["import", "npm:tide-table"]);
+    let run = world.expect(1, &["import", "npm:tide-table"]);
     let told = "127.0.0.1 may not be asked: ";
     assert!(run.stderr.contains(told), "{}", run.stderr);
     assert_eq!(server.targets(), ["/tide-table"]);
@@ -352,4 +352,31 @@ fn an_address_that_can_only_be_a_repository_needs_no_git_plus() {
         "{}",
         run.stderr
     );
+}
+
+#[test]
+fn a_directory_of_an_archive_is_named_with_or_without_its_top() {
+    let world = World::new();
+    for name in ["ebb", "tide"] {
+        world.package(&format!("multi/plugins/{name}"), name, "One.");
+    }
+    tgz(&world.path("multi"), "packages/", &world.path("multi.tgz"));
+    for path in ["plugins/tide", "packages/plugins/tide"] {
+        let source = format!("./multi.tgz?path={path}");
+        let found = world.json(0, &["import", &source, "--dry-run", "--json"]);
+        assert_eq!(found["results"][0]["name"], "tide");
+    }
+    for (path, wanted) in [
+        (
+            "tide",
+            "it holds no directory \"tide\"; at its top are plugins\n",
+        ),
+        (
+            "plugins/flood",
+            "\"plugins/flood\"; in \"plugins\" are ebb, tide\n",
+        ),
+    ] {
+        let run = world.expect(2, &["import", &format!("./multi.tgz?path={path}")]);
+        assert!(run.stderr.contains(wanted), "{}", run.stderr);
+    }
 }

@@ -78,7 +78,11 @@ fn unreachable_is_not_current() {
     fs::rename(world.path("a"), world.path("away")).expect("moved");
     world.write("b/new.txt", "new");
     let run = world.expect(2, &["update"]);
-    assert!(run.stdout.contains("aa: unreachable"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("aa: source not reachable"),
+        "{}",
+        run.stdout
+    );
     assert!(run.stdout.contains("bb: updated"), "{}", run.stdout);
     let result = world.json(2, &["update", "--check", "--json"]);
     assert_eq!(result["results"][0]["outcome"], "unreachable");

@@ -1,0 +1,78 @@
+//! What a terminal shows while something is waited for.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::process::Stdio;
+use std::thread::{self, sleep};
+use std::time::Duration;
+
+use super::sources::tgz;
+use super::world::World;
+use crate::web::{Reply, Server};
+
+/// The two ends of a new terminal: ours and the program's.
+fn terminal() -> (OwnedFd, OwnedFd) {
+    let (mut ours, mut its) = (-1, -1);
+    #[expect(
+        unsafe_code,
+        reason = "openpty writes two numbers, and the descriptors are nobody else's"
+    )]
+    unsafe {
+        let made = libc::openpty(
+            &raw mut ours,
+            &raw mut its,
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+        );
+        assert_eq!(made, 0, "a terminal");
+        (OwnedFd::from_raw_fd(ours), OwnedFd::from_raw_fd(its))
+    }
+}
+
+/// Runs with a terminal for standard error, and gives what that shows.
+fn watched(world: &World, arguments: &[&str]) -> String {
+    let (ours, its) = terminal();
+    let reader = thread::spawn(move || {
+        let mut shown = Vec::new();
+        // Its end is an error on some systems.
+        let _ = File::from(ours).read_to_end(&mut shown);
+        String::from_utf8_lossy(&shown).into_owned()
+    });
+    let mut command = world.apkit();
+    command
+        .args(arguments)
+        .env("TERM", "xterm")
+        .stdout(Stdio::null())
+        .stderr(its);
+    let status = command.status().expect("a run");
+    // It holds the program's end.
+    drop(command);
+    assert!(status.success(), "{status:?}");
+    reader.join().expect("what was shown")
+}
+
+#[test]
+fn a_terminal_shows_what_is_waited_for_and_is_clean_afterwards() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    tgz(&world.path("p"), "package/", &world.path("slow.tgz"));
+    let archive = fs::read(world.path("slow.tgz")).expect("an archive");
+    let server = Server::new(move |_| {
+        sleep(Duration::from_millis(900));
+        Reply::new(200, archive.clone())
+    });
+    let source = server.url("/slow.tgz");
+    // The server says nothing for a while, and the line is there all the same.
+    let shown = watched(&world, &["import", &source]);
+    assert!(
+        shown.starts_with("\r\u{1b}[Kslow.tgz: fetching"),
+        "{shown:?}"
+    );
+    assert!(shown.ends_with("\r\u{1b}[K"), "{shown:?}");
+    // What is done at once, and what nobody watches, is not worth a line.
+    assert_eq!(watched(&world, &["verify"]), "");
+    let run = world.expect(0, &["import", &source]);
+    assert_eq!(run.stderr, "");
+}
