@@ -201,6 +201,10 @@ impl Failure {
                     },
                 ..
             } => Some("these are warnings; --allow-warnings writes it all the same"),
+            Self::Export {
+                error: apkit::export::Error::Credentials(_),
+                ..
+            } => Some("take them out; if they are none, --allow-warnings writes it all the same"),
             Self::Plan(apkit::export::PlanError::SkillNames(problems))
                 if problems.iter().all(|problem| problem.suggestion.is_some()) =>
             {

@@ -6,7 +6,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Component, Path, PathBuf};
 
-use super::{Announced, Output, Plan};
+use super::{Announced, LossKind, Output, Plan};
 use crate::diagnostic::Threshold;
 use crate::everos::digest;
 use crate::package;
@@ -54,6 +54,9 @@ pub enum Error {
         /// None of it is an error.
         only_warnings: bool,
     },
+    /// Texts hold what looks like credentials.
+    #[error("there are credentials in it: {}", .0.join("; "))]
+    Credentials(Vec<String>),
     /// A path of the plan does not stay below the target.
     #[error("{0:?} is no path below the target")]
     Outside(String),
@@ -132,6 +135,16 @@ pub(super) fn judge_all(
     target: &Path,
     options: Options,
 ) -> Result<Vec<Accepted>, Error> {
+    let found = plan
+        .losses
+        .iter()
+        .filter(|loss| loss.kind == LossKind::CredentialInText && !options.allow_warnings);
+    let found: Vec<String> = found
+        .map(|loss| format!("{}: {}", loss.path, loss.why))
+        .collect();
+    if !found.is_empty() {
+        return Err(Error::Credentials(found));
+    }
     let Some(outputs) = &plan.judged else {
         return judge(plan, &plan.packages, staged, options);
     };

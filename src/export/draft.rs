@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::credentials;
 use super::json::Json;
 use super::loss::{Loss, LossKind};
 use super::tree::{File, Tree};
@@ -19,13 +20,15 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// Takes over everything of a source.
+    /// Takes over everything of a source but its files of credentials.
     pub(super) fn of(mut tree: Tree) -> Self {
-        Self {
+        let mut draft = Self {
             losses: std::mem::take(&mut tree.losses),
             tree,
             ..Self::default()
-        }
+        };
+        credentials::leave_out(&mut draft);
+        draft
     }
 
     pub(super) fn has(&self, path: &str) -> bool {

@@ -91,6 +91,10 @@ loss_kinds! {
     /// a secret. Whatever is in a package is public, so it is never written,
     /// neither to `mcp.json` nor to the copy for one client.
     Credential = "credential", Detail, "the entry is left out everywhere";
+    /// A text holds what looks like a credential: a token of a known issuer, a private
+    /// key, or a value with the name of a secret. It is not changed, and the export
+    /// is refused unless warnings are allowed.
+    CredentialInText = "credential-in-text", Detail, "the text is kept as it is";
     /// The address of a server holds a placeholder, and addresses are never expanded.
     ServerUrlPlaceholder = "server-url-placeholder", Component, "the server is not in mcp.json";
     /// An argument, the command or the working directory of a server holds a

@@ -10,6 +10,7 @@
 //! | `skill`, `skills`, `allowed_tools` | `SKILL.md` and directories of them → `skills/` |
 //! | `targets` | a package → what one client needs beside it, one file each |
 //! | `marketplace`, `npm`, `descriptor` | what is put around a package, or in the place of a source |
+//! | `credentials` | files and texts of a source that hold credentials |
 //! | `loss` | what an export cannot carry over: the kinds, each declared once |
 //! | `report` | the plan as one JSON document |
 //! | `apply`, `archive` | staging, judgement, replacement |
@@ -22,6 +23,7 @@ mod allowed_tools;
 mod apply;
 mod archive;
 mod client;
+mod credentials;
 mod descriptor;
 mod draft;
 pub mod everos;

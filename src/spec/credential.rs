@@ -164,6 +164,21 @@ pub fn holds_token(value: &str) -> bool {
         || secret::tokens(value).next().is_some()
 }
 
+/// Where in a text of any kind credentials stand: tokens of known issuers but for
+/// those of documentation, and what is assigned to the name of a secret and looks
+/// like one.
+pub fn shown_in(text: &str) -> Vec<usize> {
+    let is_example = |place: &std::ops::Range<usize>| {
+        text.get(place.clone())
+            .is_some_and(|value| value.to_ascii_lowercase().contains("example"))
+    };
+    secret::tokens(text)
+        .chain(places(text, Reading::Prose))
+        .filter(|place| !is_example(place))
+        .map(|place| place.start)
+        .collect()
+}
+
 /// Names and values of options in command line arguments: `--name=value`, or the
 /// argument behind `--name`.
 pub fn option_value<'a>(argument: &'a str, before: Option<&'a str>) -> Option<(&'a str, &'a str)> {

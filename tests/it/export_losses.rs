@@ -388,6 +388,17 @@ fn manifest_cases() -> Vec<Case> {
             "interface",
         ),
         case(
+            named(&[
+                ("tides/SKILL.md", SKILL),
+                ("tides/a.json", "{\n\"token\": \"zz-0123456789abcdef\"}"),
+            ]),
+            "credential-in-text",
+            "skills/tides/a.json",
+            None,
+            Some(2),
+            "line 2 holds",
+        ),
+        case(
             named(&[("tides/SKILL.md", SKILL), ("junk/x", "x")]),
             "file-left-out",
             "junk",
@@ -525,7 +536,6 @@ fn links_are_followed_inside_and_named_outside() {
     let place = Place::new();
     place.good_package("p");
     place.write("outside", "x");
-    place.write("p/.env", "KEY=x\n");
     place.write("p/.git/config", "x");
     let root = place.path().join("p");
     symlink("../outside", root.join("out")).unwrap();
@@ -553,7 +563,6 @@ fn links_are_followed_inside_and_named_outside() {
     assert_eq!(
         losses,
         [
-            (".env", "file-left-out"),
             ("dangling", "link-left-out"),
             ("more/round", "link-left-out"),
             ("out", "link-left-out"),

@@ -499,6 +499,55 @@ fn the_report_as_json_is_what_its_schema_says() {
 }
 
 #[test]
+fn files_and_texts_with_credentials_are_told() {
+    let place = Place::new();
+    let key = format!(
+        "-----BEGIN OPENSSH PRIVATE KEY-----\n{}\n-----END OPENSSH PRIVATE KEY-----\n",
+        "b3Bl".repeat(20)
+    );
+    let token = format!("ghp_{}", "a1".repeat(18));
+    place.write("s/tides/SKILL.md", SKILL);
+    place.write("s/tides/id_rsa", &key);
+    place.write("s/tides/notes.pem", &key);
+    place.write("s/tides/.env.local", "A=zz-1\n");
+    place.write("s/tides/.env.example", "A=\n");
+    place.write("s/tides/.npmrc", "//r.example/:_authToken=zz-1\n");
+    let export = ["export", "s", "--name", "pack", "--out", "out"];
+    let run = place.run(export);
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    for path in [".env.local", ".npmrc", "id_rsa", "notes.pem"] {
+        assert!(
+            run.stdout.contains(&format!("tides/{path}")),
+            "{}",
+            run.stdout
+        );
+        assert!(!place.path().join("out/skills/tides").join(path).exists());
+    }
+    assert!(place.path().join("out/skills/tides/.env.example").exists());
+
+    // What stands in a text stops the export.
+    place.write("s/tides/a.md", format!("One.\nUse {token}.\n"));
+    place.write(
+        "s/tides/b.py",
+        "KEY_ID = 'AKIAIOSFODNN7EXAMPLE'\nAPI_TOKEN = 'zz-0123456789abcdef'\n",
+    );
+    let run = place.run([&export[..], &["--force"]].concat());
+    assert_eq!(run.status, Some(2));
+    let told = format!("{}{}", run.stdout, run.stderr);
+    assert!(told.contains("skills/tides/a.md: line 2 holds"), "{told}");
+    assert!(told.contains("skills/tides/b.py: line 2 holds"), "{told}");
+    assert!(told.contains("--allow-warnings"), "{told}");
+    assert!(!told.contains("ghp_") && !told.contains("zz-"), "{told}");
+    let run = place.run([&export[..], &["--force", "--allow-warnings"]].concat());
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    assert!(
+        run.stdout.contains("[credential-in-text]"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
 fn warnings_stop_an_export_unless_they_are_allowed() {
     let place = Place::new();
     place.write(
