@@ -441,6 +441,32 @@ fn no_placeholder_is_left_that_nobody_expands() {
 }
 
 #[test]
+fn a_placeholder_without_braces_is_one() {
+    let (mcp, lost) = servers(
+        r#"{
+            "shell": {"command": "bash", "args": ["-c", "exec node \"$CLAUDE_PLUGIN_ROOT/s.js\""]},
+            "plain": {"command": "node", "args": ["$CLAUDE_PLUGIN_ROOT/s.js"]},
+            "env": {"command": "node", "args": ["s"], "env": {"R": "$CLAUDE_PLUGIN_ROOT/x"}}
+        }"#,
+        &[("s.js", "")],
+    );
+    assert_eq!(
+        mcp,
+        json!({
+            "shell": {"type": "stdio", "command": "bash", "args": ["-c", "exec node \"${PLUGIN_ROOT}/s.js\""]},
+            "env": {"type": "stdio", "command": "node", "args": ["s"]},
+        })
+    );
+    assert_eq!(
+        lost,
+        [
+            ("server-placeholder", "server \"plain\"".to_owned()),
+            ("environment-value", "server \"env\": variable R".to_owned()),
+        ]
+    );
+}
+
+#[test]
 fn codex_and_copilot_plugins_become_packages() {
     let plan = planned(input(&[
         (

@@ -128,14 +128,24 @@ impl Server<'_, '_> {
             ));
         };
         let mut args = Vec::with_capacity(items.len());
-        for (index, item) in items.iter().enumerate() {
-            let index = index.to_string();
+        let command = fields
+            .get("command")
+            .and_then(|member| member.value.as_text());
+        let is_shell = command.is_some_and(|command| is_shell(&command.display()));
+        for (position, item) in items.iter().enumerate() {
+            let index = position.to_string();
             let place = ["args", index.as_str()];
             let Some(written) = item.as_text().and_then(|text| text.as_str()) else {
                 let why = format!("an argument is {}, not a string", item.type_name());
                 return Err(self.lose(LossKind::ServerMalformed, &place, item, "", why, None));
             };
-            let value = match values::portable(written) {
+            let script = is_shell && items.get(..position).is_some_and(takes_script);
+            let braced = if script {
+                values::braced(written)
+            } else {
+                written.to_owned()
+            };
+            let value = match values::portable(&braced) {
                 Ok(value) => value,
                 Err(obstacle) => {
                     let why = format!(
@@ -270,6 +280,21 @@ impl Server<'_, '_> {
         self.lose(LossKind::WorkingDirectory, &["cwd"], node, "cwd", why, None);
         Ok(None)
     }
+}
+
+/// Whether the command is a shell.
+fn is_shell(command: &str) -> bool {
+    let name = command.rsplit('/').next().unwrap_or_default();
+    ["sh", "bash", "dash", "zsh", "ksh"].contains(&name)
+}
+
+/// Whether a script follows these arguments of a shell.
+fn takes_script(before: &[Node]) -> bool {
+    let last = before.last().and_then(Node::as_text);
+    last.is_some_and(|last| {
+        let last = last.display();
+        last.starts_with('-') && !last.starts_with("--") && last.ends_with('c')
+    })
 }
 
 /// A path that stays where it starts.
