@@ -441,6 +441,69 @@ fn no_placeholder_is_left_that_nobody_expands() {
 }
 
 #[test]
+fn relative_arguments_are_read_from_where_the_server_starts() {
+    let plan = |servers: &str, files: &[(&str, &str)]| {
+        let config = format!("{{\"mcpServers\": {servers}}}");
+        let mut all = vec![
+            (".codex-plugin/plugin.json", r#"{"name": "pack"}"#),
+            (".mcp.json", config.as_str()),
+            ("skills/tides/SKILL.md", SKILL),
+        ];
+        all.extend(files);
+        planned(input(&all))
+    };
+    let both = [
+        ("index.js", "root"),
+        ("server/index.js", "server"),
+        ("server/run.sh", "#!/bin/sh\n"),
+    ];
+    let found = plan(
+        r#"{
+            "a": {"command": "node", "args": ["./index.js", "../index.js", "--root=.."], "cwd": "./server"},
+            "b": {"command": "./run.sh", "cwd": "server"},
+            "c": {"command": "node", "args": ["./missing.js"], "cwd": "server"},
+            "d": {"command": "node", "args": ["./server"]}
+        }"#,
+        &both,
+    );
+    assert_eq!(
+        json(&found, "mcp.json")["mcpServers"],
+        json!({
+            "a": {
+                "type": "stdio",
+                "command": "node",
+                "args": ["${PLUGIN_ROOT}/server/index.js", "${PLUGIN_ROOT}/index.js", "--root=${PLUGIN_ROOT}"],
+                "cwd": "./server",
+            },
+            "b": {"type": "stdio", "command": "./server/run.sh", "cwd": "./server"},
+            "c": {"type": "stdio", "command": "node", "args": ["./missing.js"], "cwd": "./server"},
+            "d": {"type": "stdio", "command": "node", "args": ["./server"]},
+        })
+    );
+    // Only the last starts somewhere else than before.
+    assert_eq!(
+        losses(&found),
+        [("working-directory", "server \"d\": argument \"./server\"")]
+    );
+
+    // Claude Code starts servers in the project: a directory is that of the project,
+    // a program can only be the plugin's.
+    let (mcp, lost) = servers(
+        r#"{"a": {"command": "npx", "args": ["server-filesystem", "./docs"]}, "b": {"command": "node", "args": ["./s.js"]}}"#,
+        &[("docs/a.md", ""), ("s.js", "")],
+    );
+    assert_eq!(mcp["a"]["args"], json!(["server-filesystem", "./docs"]));
+    assert_eq!(mcp["b"]["args"], json!(["${PLUGIN_ROOT}/s.js"]));
+    assert_eq!(
+        lost,
+        [(
+            "working-directory",
+            "server \"a\": argument \"./docs\"".to_owned()
+        )]
+    );
+}
+
+#[test]
 fn a_placeholder_without_braces_is_one() {
     let (mcp, lost) = servers(
         r#"{
