@@ -965,6 +965,42 @@ fn all_three_clients_load_one_directory() {
 }
 
 #[test]
+fn hooks_of_codex_bring_along_what_they_run() {
+    for command in [
+        r#"python3 \"${PLUGIN_ROOT}\"/lib/y.py"#,
+        r#"python3 \"$PLUGIN_ROOT\"/lib/y.py"#,
+        "cd ${PLUGIN_ROOT} && python3 lib/y.py",
+        "${PLUGIN_ROOT}/run.sh",
+    ] {
+        let hooks = format!(
+            r#"{{"hooks": {{"Stop": [{{"hooks": [{{"type": "command", "command": "{command}"}}]}}]}}}}"#
+        );
+        let mut input = input(&[
+            (
+                ".codex-plugin/plugin.json",
+                r#"{"name": "pack", "version": "1.0.0"}"#,
+            ),
+            ("hooks/hooks.json", &hooks),
+            ("lib/y.py", ""),
+            (
+                "run.sh",
+                "#!/bin/sh\nexec python3 \"${PLUGIN_ROOT}/lib/y.py\"\n",
+            ),
+            ("skills/tides/SKILL.md", SKILL),
+        ]);
+        input.target = Target::Codex;
+        let plan = planned(input);
+        let paths = paths(&plan);
+        assert!(
+            paths.contains(&"com.openai.codex/lib/y.py"),
+            "{command}: {paths:?}"
+        );
+        assert!(!paths.contains(&"com.openai.codex/skills/tides/SKILL.md"));
+        assert!(!paths.contains(&"com.openai.codex/plugin.json"));
+    }
+}
+
+#[test]
 fn people_and_repositories_are_read_in_npms_shapes() {
     for (author, wanted) in [
         (

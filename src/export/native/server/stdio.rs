@@ -290,9 +290,7 @@ impl Server<'_, '_> {
                     let why = format!("{what} is {}, not a string", node.type_name());
                     return Err(self.lose(LossKind::ServerMalformed, &place, node, "", why, None));
                 };
-                if let Some(value) =
-                    self.named_value(&place, node, &what, written, "environment")?
-                {
+                if let Some(value) = self.named_value(&place, node, &what, written)? {
                     env.push((name, Json::String(value)));
                 }
             }
@@ -311,7 +309,7 @@ impl Server<'_, '_> {
                     item,
                     &format!("variable {name}"),
                     why,
-                    Some("whoever runs the server sets it in its environment"),
+                    Some("each user sets it in their own environment"),
                 );
             }
         }
