@@ -126,10 +126,8 @@ fn a_claude_code_plugin_becomes_a_package_and_stays_a_plugin() {
     assert_eq!(
         losses(&plan),
         [
-            ("client-component", "agents"),
             ("hooks-key", "key \"$schema\""),
-            ("client-component", "commands"),
-            ("client-component", "hooks"),
+            ("client-component", "commands, agents, hooks"),
         ]
     );
 }
@@ -900,6 +898,115 @@ fn what_still_names_an_old_place_is_reported() {
     assert_eq!(
         moved,
         ["com.anthropic.claude-code/commands/a.md", "docs/b.md"]
+    );
+}
+
+#[test]
+fn references_are_found_however_they_are_written() {
+    let skill = format!("{SKILL}Run \"$CLAUDE_PLUGIN_ROOT/scripts/s.sh\" with $ARGUMENTS.\n");
+    let plan = planned(input(&[
+        (MANIFEST, r#"{"name": "pack"}"#),
+        ("agents/a.md", "A.\n"),
+        (
+            "scripts/quoted.sh",
+            "cat \"${CLAUDE_PLUGIN_ROOT}\"/agents/a.md\n",
+        ),
+        (
+            "scripts/plain.sh",
+            "cat \"$CLAUDE_PLUGIN_ROOT\"/agents/a.md\n",
+        ),
+        ("scripts/other.sh", "cat other/agents/a.md agents/b.md\n"),
+        ("README.md", "See [a](agents/a.md).\n"),
+        ("skills/tides/SKILL.md", &skill),
+        (
+            "skills/tides/ref.md",
+            "Read ../../agents/a.md; run ${CLAUDE_PLUGIN_ROOT}/scripts/s.sh\n",
+        ),
+    ]));
+    let found: Vec<_> = plan
+        .losses
+        .iter()
+        .filter(|loss| loss.kind != LossKind::ClientComponent)
+        .map(|loss| (loss.kind.id(), loss.path.as_str(), loss.line))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("moved-reference", "README.md", Some(1)),
+            ("moved-reference", "scripts/plain.sh", Some(1)),
+            ("moved-reference", "scripts/quoted.sh", Some(1)),
+            ("text-placeholder", "skills/tides/SKILL.md", Some(7)),
+            ("text-placeholder", "skills/tides/ref.md", Some(1)),
+            ("moved-reference", "skills/tides/ref.md", Some(1)),
+        ]
+    );
+}
+
+#[test]
+fn every_manifest_goes_on_finding_what_was_moved() {
+    let plan = planned(input(&[
+        (
+            MANIFEST,
+            r#"{"name": "pack", "commands": {"about": {"source": "./x/a.md", "description": "d"}}, "agents": ["./x/b.md"], "outputStyles": ["./x"], "hooks": "./h.json"}"#,
+        ),
+        ("x/a.md", "A.\n"),
+        ("x/b.md", "B.\n"),
+        ("h.json", r#"{"hooks": {}}"#),
+        (
+            ".cursor-plugin/plugin.json",
+            r#"{"name": "pack", "agents": "./x", "commands": "./gone"}"#,
+        ),
+        ("skills/tides/SKILL.md", SKILL),
+    ]));
+    let native = json(&plan, MANIFEST);
+    let there = |place: &Value| {
+        let path = place.as_str().unwrap().trim_start_matches("./");
+        let is_there = paths(&plan).iter().any(|known| known.starts_with(path));
+        assert!(is_there, "{path} among {:?}", paths(&plan));
+    };
+    there(&native["commands"]["about"]["source"]);
+    there(&native["agents"]);
+    there(&native["outputStyles"]);
+    let cursor = json(&plan, ".cursor-plugin/plugin.json");
+    there(&cursor["agents"]);
+    let found: Vec<_> = plan
+        .losses
+        .iter()
+        .map(|loss| (loss.kind.id(), loss.path.as_str(), loss.what.as_str()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("client-component", MANIFEST, "commands"),
+            (
+                "moved-reference",
+                ".cursor-plugin/plugin.json",
+                "field \"commands\""
+            ),
+            ("client-component", "x/b.md", "agents, hooks, output styles"),
+        ]
+    );
+}
+
+#[test]
+fn nothing_that_is_there_is_overwritten() {
+    let plan = planned(input(&[
+        (MANIFEST, r#"{"name": "pack"}"#),
+        ("commands/a.md", "new\n"),
+        ("com.anthropic.claude-code/commands/a.md", "old\n"),
+        ("skills/tides/SKILL.md", SKILL),
+    ]));
+    assert_eq!(
+        text(&plan, "com.anthropic.claude-code/commands/a.md"),
+        "old\n"
+    );
+    assert_eq!(
+        text(&plan, "com.anthropic.claude-code/commands-2/a.md"),
+        "new\n"
+    );
+    assert_eq!(
+        json(&plan, MANIFEST)["commands"],
+        "./com.anthropic.claude-code/commands-2"
     );
 }
 
