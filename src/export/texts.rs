@@ -19,20 +19,26 @@ pub(super) fn survey(draft: &mut Draft) {
             .and_then(|directory| directory.strip_suffix('/'))
             .is_some_and(|directory| !directory.contains('/'));
         // Those with braces in SKILL.md are findings.
-        let found = placeholder::find(text).find(|found| {
+        let mut found = placeholder::find(text).filter(|found| {
             let is_told = is_skill && found.text.starts_with("${");
             found.owner == Owner::Client && !is_told
         });
-        let Some(found) = found else { continue };
-        let line = text.get(..found.offset).unwrap_or_default();
+        let Some(first) = found.next() else { continue };
+        let mut names = vec![first.text];
+        for more in found {
+            if !names.contains(&more.text) {
+                names.push(more.text);
+            }
+        }
+        let line = text.get(..first.offset).unwrap_or_default();
         let what = if is_skill {
             "text of the skill"
         } else {
             "file of a skill"
         };
         let why = format!(
-            "{} is replaced or set by one client only, and stays literal or empty elsewhere",
-            found.text
+            "one client only replaces or sets {}; elsewhere it stays literal or empty",
+            names.join(", ")
         );
         let path = format!("{DIRECTORY}/{inner}");
         losses.push(

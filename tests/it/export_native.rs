@@ -337,6 +337,8 @@ fn secrets_inside_values_are_written_nowhere() {
 fn what_stays_with_the_client_keeps_no_secret() {
     let manifest = r#"{
         "name": "pack",
+        "description": "Reads TOKEN=hunter2 from the environment.",
+        "repository": "https://me:zz-0123456789abcdef@git.example/x",
         "userConfig": {"tok": {"type": "string", "sensitive": true, "default": "zz-hush"}},
         "lspServers": {
             "go": {"command": "gopls", "env": {"API_KEY": "zz-0123456789abcdef", "A": "1"}},
@@ -361,6 +363,12 @@ fn what_stays_with_the_client_keeps_no_secret() {
         ),
     ]));
     assert_hidden(&plan, "zz-");
+    let portable = json(&plan, "plugin.json");
+    assert_eq!(portable.get("repository"), None);
+    assert_eq!(
+        portable["description"],
+        "Reads TOKEN=hunter2 from the environment."
+    );
     let native = json(&plan, MANIFEST);
     assert_eq!(
         native["userConfig"]["tok"],
@@ -388,6 +396,7 @@ fn what_stays_with_the_client_keeps_no_secret() {
     assert_eq!(
         places,
         [
+            (MANIFEST, "/repository"),
             (MANIFEST, "/userConfig/tok/default"),
             (MANIFEST, "/lspServers/go/env/API_KEY"),
             (MANIFEST, "/lspServers/py"),
@@ -572,6 +581,8 @@ fn codex_and_copilot_plugins_become_packages() {
             ("client-component", "hooks"),
         ]
     );
+    let hooks = plan.losses.iter().find(|loss| loss.what == "hooks");
+    assert_eq!(hooks.map(|loss| loss.path.as_str()), Some("hooks.json"));
 
     let plan = planned(input(&[
         (
@@ -729,7 +740,7 @@ fn default_places_count_beside_what_the_manifest_names() {
     assert_eq!(
         losses(&plan),
         [
-            ("native-unread", "MCP servers in .mcp.json"),
+            ("native-unread", "MCP servers at the default place"),
             ("credential", "the value of mcpServers.two.env.API_KEY"),
         ]
     );

@@ -176,7 +176,7 @@ fn with_default(
     draft.lose(Loss::new(
         LossKind::Unread,
         part.default,
-        format!("{} in {}", part.what, part.default),
+        format!("{} at the default place", part.what),
         why,
     ));
     listed
