@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::credentials;
 use super::json::Json;
-use super::loss::{Loss, LossKind};
+use super::loss::Loss;
 use super::tree::{File, Tree};
 use super::{Announced, Output};
 use crate::diagnostic::Code;
@@ -111,14 +111,4 @@ impl Draft {
         losses.dedup();
         losses
     }
-}
-
-/// One loss for what only one client knows.
-pub(super) fn client_only(label: &str, path: &str, what: String, to: &str) -> Loss {
-    Loss::new(
-        LossKind::ClientComponent,
-        path,
-        what,
-        format!("no other client than {label} knows them; they are in {to}"),
-    )
 }

@@ -75,7 +75,7 @@ loss_kinds! {
     /// A frontmatter key that the Agent Skills format does not have. It is kept
     /// word for word; only some clients act upon it, and some skip such a skill.
     ClientFrontmatter = "client-frontmatter", Detail, "the key is kept; clients that do not know it ignore it or skip the skill";
-    /// The text of a skill, command or agent holds a placeholder that one client
+    /// The text of a skill or a file beside it holds a placeholder that one client
     /// replaces and others show to the model as it stands.
     TextPlaceholder = "text-placeholder", Detail, "the text is kept; other clients leave the placeholder as it is";
     /// An option that the user is asked for. The portable format has none.

@@ -10,7 +10,7 @@
 //! | `skill`, `skills`, `allowed_tools` | `SKILL.md` and directories of them → `skills/` |
 //! | `targets` | a package → what one client needs beside it, one file each |
 //! | `marketplace`, `npm`, `descriptor` | what is put around a package, or in the place of a source |
-//! | `credentials` | files and texts of a source that hold credentials |
+//! | `credentials`, `texts` | files of a source that hold credentials, or a client's placeholders |
 //! | `loss` | what an export cannot carry over: the kinds, each declared once |
 //! | `report` | the plan as one JSON document |
 //! | `apply`, `archive` | staging, judgement, replacement |
@@ -41,6 +41,7 @@ pub mod report;
 mod skill;
 mod skills;
 mod targets;
+mod texts;
 mod tree;
 
 use std::collections::BTreeSet;

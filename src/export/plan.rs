@@ -11,7 +11,7 @@ use super::skill::{NameProblem, SKILL_FILE};
 use super::skills::{self, Adopted};
 use super::targets::{self, Target};
 use super::tree::Tree;
-use super::{Input, Plan, PlanError, Source, credentials, descriptor, marketplace, npm};
+use super::{Input, Plan, PlanError, Source, credentials, descriptor, marketplace, npm, texts};
 
 /// Plans an export.
 ///
@@ -70,6 +70,7 @@ pub fn plan(input: Input) -> Result<Plan, PlanError> {
         draft.put_json(MANIFEST, &manifest);
     }
     credentials::survey(&mut draft);
+    texts::survey(&mut draft);
     let facts = targets::Facts::of(&draft);
     for client in target.clients() {
         targets::add(*client, &mut draft, &facts);

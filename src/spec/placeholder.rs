@@ -19,7 +19,7 @@ pub enum Owner {
 /// A placeholder found in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Placeholder<'t> {
-    /// The whole of it, `${…}` or `$PLUGIN_ROOT`.
+    /// The whole of it, `${…}` or one without braces that means the same.
     pub text: &'t str,
     /// Byte offset in the text.
     pub offset: usize,
@@ -35,6 +35,17 @@ pub const ROOT: &str = "${PLUGIN_ROOT}";
 
 /// Stands for the directory that the package may write to.
 pub const DATA: &str = "${PLUGIN_DATA}";
+
+/// Names of single clients that are a placeholder without braces, too.
+const CLIENT_NAMES: &[&str] = &[
+    "CLAUDE_PLUGIN_ROOT",
+    "CLAUDE_PLUGIN_DATA",
+    "CLAUDE_PROJECT_DIR",
+    "COPILOT_PLUGIN_ROOT",
+    "COPILOT_PLUGIN_DATA",
+    "COPILOT_PROJECT_DIR",
+    "ARGUMENTS",
+];
 
 /// Beginnings of names that belong to one client.
 const CLIENT_PREFIXES: &[&str] = &[
@@ -66,8 +77,14 @@ const MAX_NAME: usize = 200;
 /// does: the package's directory, or that for its data.
 pub fn counterpart(text: &str) -> Option<&'static str> {
     Some(match text {
-        "${CLAUDE_PLUGIN_ROOT}" | "${COPILOT_PLUGIN_ROOT}" => "${PLUGIN_ROOT}",
-        "${CLAUDE_PLUGIN_DATA}" | "${COPILOT_PLUGIN_DATA}" => "${PLUGIN_DATA}",
+        "${CLAUDE_PLUGIN_ROOT}"
+        | "${COPILOT_PLUGIN_ROOT}"
+        | "$CLAUDE_PLUGIN_ROOT"
+        | "$COPILOT_PLUGIN_ROOT" => "${PLUGIN_ROOT}",
+        "${CLAUDE_PLUGIN_DATA}"
+        | "${COPILOT_PLUGIN_DATA}"
+        | "$CLAUDE_PLUGIN_DATA"
+        | "$COPILOT_PLUGIN_DATA" => "${PLUGIN_DATA}",
         _ => return None,
     })
 }
@@ -117,8 +134,8 @@ pub fn find(text: &str) -> impl Iterator<Item = Placeholder<'_>> {
                 });
             }
             from = offset + 1;
-            // Without braces only the two names of the specification are a likely slip.
-            for name in NAMES {
+            // Without braces only the names of the specification and of clients are meant.
+            for name in NAMES.iter().chain(CLIENT_NAMES) {
                 let whole =
                     |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
                 if behind.strip_prefix(name).is_some_and(whole) {
@@ -126,7 +143,10 @@ pub fn find(text: &str) -> impl Iterator<Item = Placeholder<'_>> {
                     return Some(Placeholder {
                         text: text.get(offset..from)?,
                         offset,
-                        owner: Owner::Nobody,
+                        owner: match CLIENT_NAMES.contains(name) {
+                            true => Owner::Client,
+                            false => Owner::Nobody,
+                        },
                     });
                 }
             }
@@ -223,6 +243,13 @@ mod tests {
         assert_eq!(
             owners("$PLUGIN_ROOT/x $PLUGIN_ROOTS $HOME"),
             [("$PLUGIN_ROOT", Owner::Nobody)]
+        );
+        assert_eq!(
+            owners("\"$CLAUDE_PLUGIN_ROOT\"/x $ARGUMENTS $CLAUDE_PLUGIN_ROOTS $ARGUMENTS_2"),
+            [
+                ("$CLAUDE_PLUGIN_ROOT", Owner::Client),
+                ("$ARGUMENTS", Owner::Client)
+            ]
         );
         assert_eq!(
             owners("$${PLUGIN_ROOT}"),

@@ -126,10 +126,8 @@ fn a_claude_code_plugin_becomes_a_package_and_stays_a_plugin() {
     assert_eq!(
         losses(&plan),
         [
-            ("client-component", "agents"),
             ("hooks-key", "key \"$schema\""),
-            ("client-component", "commands"),
-            ("client-component", "hooks"),
+            ("client-component", "commands, agents, hooks"),
         ]
     );
 }
@@ -339,6 +337,8 @@ fn secrets_inside_values_are_written_nowhere() {
 fn what_stays_with_the_client_keeps_no_secret() {
     let manifest = r#"{
         "name": "pack",
+        "description": "Reads TOKEN=hunter2 from the environment.",
+        "repository": "https://me:zz-0123456789abcdef@git.example/x",
         "userConfig": {"tok": {"type": "string", "sensitive": true, "default": "zz-hush"}},
         "lspServers": {
             "go": {"command": "gopls", "env": {"API_KEY": "zz-0123456789abcdef", "A": "1"}},
@@ -363,6 +363,12 @@ fn what_stays_with_the_client_keeps_no_secret() {
         ),
     ]));
     assert_hidden(&plan, "zz-");
+    let portable = json(&plan, "plugin.json");
+    assert_eq!(portable.get("repository"), None);
+    assert_eq!(
+        portable["description"],
+        "Reads TOKEN=hunter2 from the environment."
+    );
     let native = json(&plan, MANIFEST);
     assert_eq!(
         native["userConfig"]["tok"],
@@ -390,6 +396,7 @@ fn what_stays_with_the_client_keeps_no_secret() {
     assert_eq!(
         places,
         [
+            (MANIFEST, "/repository"),
             (MANIFEST, "/userConfig/tok/default"),
             (MANIFEST, "/lspServers/go/env/API_KEY"),
             (MANIFEST, "/lspServers/py"),
@@ -441,6 +448,95 @@ fn no_placeholder_is_left_that_nobody_expands() {
 }
 
 #[test]
+fn relative_arguments_are_read_from_where_the_server_starts() {
+    let plan = |servers: &str, files: &[(&str, &str)]| {
+        let config = format!("{{\"mcpServers\": {servers}}}");
+        let mut all = vec![
+            (".codex-plugin/plugin.json", r#"{"name": "pack"}"#),
+            (".mcp.json", config.as_str()),
+            ("skills/tides/SKILL.md", SKILL),
+        ];
+        all.extend(files);
+        planned(input(&all))
+    };
+    let both = [
+        ("index.js", "root"),
+        ("server/index.js", "server"),
+        ("server/run.sh", "#!/bin/sh\n"),
+    ];
+    let found = plan(
+        r#"{
+            "a": {"command": "node", "args": ["./index.js", "../index.js", "--root=.."], "cwd": "./server"},
+            "b": {"command": "./run.sh", "cwd": "server"},
+            "c": {"command": "node", "args": ["./missing.js"], "cwd": "server"},
+            "d": {"command": "node", "args": ["./server"]}
+        }"#,
+        &both,
+    );
+    assert_eq!(
+        json(&found, "mcp.json")["mcpServers"],
+        json!({
+            "a": {
+                "type": "stdio",
+                "command": "node",
+                "args": ["${PLUGIN_ROOT}/server/index.js", "${PLUGIN_ROOT}/index.js", "--root=${PLUGIN_ROOT}"],
+                "cwd": "./server",
+            },
+            "b": {"type": "stdio", "command": "./server/run.sh", "cwd": "./server"},
+            "c": {"type": "stdio", "command": "node", "args": ["./missing.js"], "cwd": "./server"},
+            "d": {"type": "stdio", "command": "node", "args": ["./server"]},
+        })
+    );
+    // Only the last starts somewhere else than before.
+    assert_eq!(
+        losses(&found),
+        [("working-directory", "server \"d\": argument \"./server\"")]
+    );
+
+    // Claude Code starts servers in the project: a directory is that of the project,
+    // a program can only be the plugin's.
+    let (mcp, lost) = servers(
+        r#"{"a": {"command": "npx", "args": ["server-filesystem", "./docs"]}, "b": {"command": "node", "args": ["./s.js"]}}"#,
+        &[("docs/a.md", ""), ("s.js", "")],
+    );
+    assert_eq!(mcp["a"]["args"], json!(["server-filesystem", "./docs"]));
+    assert_eq!(mcp["b"]["args"], json!(["${PLUGIN_ROOT}/s.js"]));
+    assert_eq!(
+        lost,
+        [(
+            "working-directory",
+            "server \"a\": argument \"./docs\"".to_owned()
+        )]
+    );
+}
+
+#[test]
+fn a_placeholder_without_braces_is_one() {
+    let (mcp, lost) = servers(
+        r#"{
+            "shell": {"command": "bash", "args": ["-c", "exec node \"$CLAUDE_PLUGIN_ROOT/s.js\""]},
+            "plain": {"command": "node", "args": ["$CLAUDE_PLUGIN_ROOT/s.js"]},
+            "env": {"command": "node", "args": ["s"], "env": {"R": "$CLAUDE_PLUGIN_ROOT/x"}}
+        }"#,
+        &[("s.js", "")],
+    );
+    assert_eq!(
+        mcp,
+        json!({
+            "shell": {"type": "stdio", "command": "bash", "args": ["-c", "exec node \"${PLUGIN_ROOT}/s.js\""]},
+            "env": {"type": "stdio", "command": "node", "args": ["s"]},
+        })
+    );
+    assert_eq!(
+        lost,
+        [
+            ("server-placeholder", "server \"plain\"".to_owned()),
+            ("environment-value", "server \"env\": variable R".to_owned()),
+        ]
+    );
+}
+
+#[test]
 fn codex_and_copilot_plugins_become_packages() {
     let plan = planned(input(&[
         (
@@ -485,6 +581,8 @@ fn codex_and_copilot_plugins_become_packages() {
             ("client-component", "hooks"),
         ]
     );
+    let hooks = plan.losses.iter().find(|loss| loss.what == "hooks");
+    assert_eq!(hooks.map(|loss| loss.path.as_str()), Some("hooks.json"));
 
     let plan = planned(input(&[
         (
@@ -642,7 +740,7 @@ fn default_places_count_beside_what_the_manifest_names() {
     assert_eq!(
         losses(&plan),
         [
-            ("native-unread", "MCP servers in .mcp.json"),
+            ("native-unread", "MCP servers at the default place"),
             ("credential", "the value of mcpServers.two.env.API_KEY"),
         ]
     );
@@ -815,6 +913,115 @@ fn what_still_names_an_old_place_is_reported() {
 }
 
 #[test]
+fn references_are_found_however_they_are_written() {
+    let skill = format!("{SKILL}Run \"$CLAUDE_PLUGIN_ROOT/scripts/s.sh\" with $ARGUMENTS.\n");
+    let plan = planned(input(&[
+        (MANIFEST, r#"{"name": "pack"}"#),
+        ("agents/a.md", "A.\n"),
+        (
+            "scripts/quoted.sh",
+            "cat \"${CLAUDE_PLUGIN_ROOT}\"/agents/a.md\n",
+        ),
+        (
+            "scripts/plain.sh",
+            "cat \"$CLAUDE_PLUGIN_ROOT\"/agents/a.md\n",
+        ),
+        ("scripts/other.sh", "cat other/agents/a.md agents/b.md\n"),
+        ("README.md", "See [a](agents/a.md).\n"),
+        ("skills/tides/SKILL.md", &skill),
+        (
+            "skills/tides/ref.md",
+            "Read ../../agents/a.md; run ${CLAUDE_PLUGIN_ROOT}/scripts/s.sh\n",
+        ),
+    ]));
+    let found: Vec<_> = plan
+        .losses
+        .iter()
+        .filter(|loss| loss.kind != LossKind::ClientComponent)
+        .map(|loss| (loss.kind.id(), loss.path.as_str(), loss.line))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("moved-reference", "README.md", Some(1)),
+            ("moved-reference", "scripts/plain.sh", Some(1)),
+            ("moved-reference", "scripts/quoted.sh", Some(1)),
+            ("text-placeholder", "skills/tides/SKILL.md", Some(7)),
+            ("text-placeholder", "skills/tides/ref.md", Some(1)),
+            ("moved-reference", "skills/tides/ref.md", Some(1)),
+        ]
+    );
+}
+
+#[test]
+fn every_manifest_goes_on_finding_what_was_moved() {
+    let plan = planned(input(&[
+        (
+            MANIFEST,
+            r#"{"name": "pack", "commands": {"about": {"source": "./x/a.md", "description": "d"}}, "agents": ["./x/b.md"], "outputStyles": ["./x"], "hooks": "./h.json"}"#,
+        ),
+        ("x/a.md", "A.\n"),
+        ("x/b.md", "B.\n"),
+        ("h.json", r#"{"hooks": {}}"#),
+        (
+            ".cursor-plugin/plugin.json",
+            r#"{"name": "pack", "agents": "./x", "commands": "./gone"}"#,
+        ),
+        ("skills/tides/SKILL.md", SKILL),
+    ]));
+    let native = json(&plan, MANIFEST);
+    let there = |place: &Value| {
+        let path = place.as_str().unwrap().trim_start_matches("./");
+        let is_there = paths(&plan).iter().any(|known| known.starts_with(path));
+        assert!(is_there, "{path} among {:?}", paths(&plan));
+    };
+    there(&native["commands"]["about"]["source"]);
+    there(&native["agents"]);
+    there(&native["outputStyles"]);
+    let cursor = json(&plan, ".cursor-plugin/plugin.json");
+    there(&cursor["agents"]);
+    let found: Vec<_> = plan
+        .losses
+        .iter()
+        .map(|loss| (loss.kind.id(), loss.path.as_str(), loss.what.as_str()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("client-component", MANIFEST, "commands"),
+            (
+                "moved-reference",
+                ".cursor-plugin/plugin.json",
+                "field \"commands\""
+            ),
+            ("client-component", "x/b.md", "agents, hooks, output styles"),
+        ]
+    );
+}
+
+#[test]
+fn nothing_that_is_there_is_overwritten() {
+    let plan = planned(input(&[
+        (MANIFEST, r#"{"name": "pack"}"#),
+        ("commands/a.md", "new\n"),
+        ("com.anthropic.claude-code/commands/a.md", "old\n"),
+        ("skills/tides/SKILL.md", SKILL),
+    ]));
+    assert_eq!(
+        text(&plan, "com.anthropic.claude-code/commands/a.md"),
+        "old\n"
+    );
+    assert_eq!(
+        text(&plan, "com.anthropic.claude-code/commands-2/a.md"),
+        "new\n"
+    );
+    assert_eq!(
+        json(&plan, MANIFEST)["commands"],
+        "./com.anthropic.claude-code/commands-2"
+    );
+}
+
+#[test]
 fn all_three_clients_load_one_directory() {
     let mut input = input(&[
         (
@@ -873,6 +1080,42 @@ fn all_three_clients_load_one_directory() {
         json!([{"name": "pack", "version": "1.0.0", "source": "./pack"}])
     );
     assert!(!losses(&plan).contains(&("client-component", "hooks")));
+}
+
+#[test]
+fn hooks_of_codex_bring_along_what_they_run() {
+    for command in [
+        r#"python3 \"${PLUGIN_ROOT}\"/lib/y.py"#,
+        r#"python3 \"$PLUGIN_ROOT\"/lib/y.py"#,
+        "cd ${PLUGIN_ROOT} && python3 lib/y.py",
+        "${PLUGIN_ROOT}/run.sh",
+    ] {
+        let hooks = format!(
+            r#"{{"hooks": {{"Stop": [{{"hooks": [{{"type": "command", "command": "{command}"}}]}}]}}}}"#
+        );
+        let mut input = input(&[
+            (
+                ".codex-plugin/plugin.json",
+                r#"{"name": "pack", "version": "1.0.0"}"#,
+            ),
+            ("hooks/hooks.json", &hooks),
+            ("lib/y.py", ""),
+            (
+                "run.sh",
+                "#!/bin/sh\nexec python3 \"${PLUGIN_ROOT}/lib/y.py\"\n",
+            ),
+            ("skills/tides/SKILL.md", SKILL),
+        ]);
+        input.target = Target::Codex;
+        let plan = planned(input);
+        let paths = paths(&plan);
+        assert!(
+            paths.contains(&"com.openai.codex/lib/y.py"),
+            "{command}: {paths:?}"
+        );
+        assert!(!paths.contains(&"com.openai.codex/skills/tides/SKILL.md"));
+        assert!(!paths.contains(&"com.openai.codex/plugin.json"));
+    }
 }
 
 #[test]

@@ -345,7 +345,7 @@ Carried over in part (1):
     at:     .mcp.json:2
     why:    ${KEY} is expanded by no portable client
     effect: the entry is left out of mcp.json
-    help:   whoever uses the server sets it in the client; say so in the description
+    help:   each user sets the header X-Key in their own client; say so in the description
 ";
     let mask = |text: &str| -> String {
         text.lines()

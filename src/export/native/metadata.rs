@@ -3,14 +3,26 @@
 use super::super::client::Client;
 use super::super::draft::Draft;
 use super::super::identity::Identity;
-use super::super::json::Text;
+use super::super::json::{Json, Text};
 use super::super::loss::{Loss, LossKind};
+use super::secrets;
 use crate::document::{Member, Object, Pointer, Value};
 use crate::spec::metadata::{Person, is_address, web_address};
 use crate::spec::version::AUTHOR_FIELDS;
 
 /// Fields that other modules translate or move.
 const ELSEWHERE: &[&str] = &["skills", "userConfig", "$schema"];
+
+/// Fields that go into `plugin.json`, name aside.
+const METADATA: &[&str] = &[
+    "version",
+    "description",
+    "homepage",
+    "license",
+    "repository",
+    "author",
+    "keywords",
+];
 
 /// Reads the identity, and names what of the manifest `plugin.json` cannot hold.
 pub(super) fn read(
@@ -29,6 +41,10 @@ pub(super) fn read(
                 .and_then(|text| text.as_str())
                 .map(str::to_owned)
         };
+        // Told where the manifest loses it.
+        if METADATA.contains(&&*key) && secrets::holds(&key, Json::of(&member.value)) {
+            continue;
+        }
         let taken = match &*key {
             "name" => set(&mut identity.name, string()),
             "version" => set(&mut identity.version, string()),

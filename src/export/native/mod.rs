@@ -86,8 +86,9 @@ pub(super) fn convert(draft: &mut Draft, native: Native<'_>) -> Result<(Json, Ad
     let servers = servers::convert(draft, client, &text, fields, &mut manifest);
     let servers = own.with(draft, servers);
     others::compare(draft, client, &servers);
+    let mut of_client = Vec::new();
     for part in client.parts() {
-        parts::place(
+        of_client.extend(parts::place(
             draft,
             client,
             part,
@@ -95,9 +96,17 @@ pub(super) fn convert(draft: &mut Draft, native: Native<'_>) -> Result<(Json, Ad
             &mut moves,
             &mut pointers,
             &text,
-        );
+        ));
     }
-    parts::by_location(draft, client);
+    of_client.extend(parts::by_location(draft, client));
+    parts::tell(draft, client, &of_client);
+    // What one part names may have been moved with another.
+    for part in client.parts() {
+        if let Some(mut value) = manifest.get(part.field).cloned() {
+            moves.follow_sources(&mut value);
+            manifest.set(part.field, value);
+        }
+    }
     own.write(draft, servers);
     others::follow(draft, client, &moves);
     moves.report(draft);

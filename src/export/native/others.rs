@@ -141,9 +141,60 @@ fn paths(value: &Json) -> Vec<String> {
     paths.collect()
 }
 
+/// The manifests of clients that are not converted go on finding what was moved.
+fn follow_unknown(draft: &mut Draft, moves: &Moves) {
+    for (path, client) in foreign::NATIVE_MANIFESTS {
+        let Some(bytes) = draft
+            .bytes(path)
+            .filter(|_| is_unknown(path))
+            .map(<[u8]>::to_vec)
+        else {
+            continue;
+        };
+        let Ok(text) = Text::read(path, &bytes) else {
+            continue;
+        };
+        let before = Json::of(&text.document.root);
+        let mut manifest = before.clone();
+        for part in Client::ClaudeCode.parts() {
+            let Some(mut value) = manifest.get(part.field).cloned() else {
+                if let Some(new) = moves.follow(part.default) {
+                    let why =
+                        format!("{client} may look for them there, and they lie in {new} now");
+                    draft.lose(Loss::new(
+                        LossKind::MovedReference,
+                        *path,
+                        format!("{} in {}", part.what, part.default),
+                        why,
+                    ));
+                }
+                continue;
+            };
+            moves.follow_in(&mut value);
+            moves.follow_sources(&mut value);
+            for place in paths(&value) {
+                if !place.is_empty() && !draft.has(&place) && !draft.tree.has_directory(&place) {
+                    let why = format!("{place} is not in the package");
+                    draft.lose(Loss::new(
+                        LossKind::MovedReference,
+                        *path,
+                        format!("field {:?}", part.field),
+                        why,
+                    ));
+                }
+            }
+            manifest.set(part.field, value);
+        }
+        if manifest != before {
+            draft.put_json(*path, &manifest);
+        }
+    }
+}
+
 /// The manifests of the other clients go on finding what was moved, and what
 /// they say and no client reads any more is named.
 pub(super) fn follow(draft: &mut Draft, chosen: Client, moves: &Moves) {
+    follow_unknown(draft, moves);
     for client in Client::ALL {
         for path in client.manifests() {
             let Some(bytes) = draft.bytes(path).map(<[u8]>::to_vec) else {

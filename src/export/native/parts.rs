@@ -1,7 +1,7 @@
 //! The parts of a plugin that only one client knows: moved, pointed to, named.
 
 use super::super::client::{Client, HOOKS, Part, SERVERS};
-use super::super::draft::{Draft, client_only};
+use super::super::draft::Draft;
 use super::super::json::{Json, Text};
 use super::super::loss::{Loss, LossKind};
 use super::super::paths::relative;
@@ -10,6 +10,38 @@ use super::secrets;
 
 /// Where Copilot looks for hooks in a package, and nowhere else.
 const COPILOT_HOOKS: &str = "com.github.copilot/hooks/hooks.json";
+
+/// A part that only its client loads.
+pub(super) struct Own {
+    what: &'static str,
+    /// Where it was.
+    path: String,
+    /// Where it is now, as a phrase.
+    to: String,
+}
+
+/// Says of all parts together that only their client loads them.
+pub(super) fn tell(draft: &mut Draft, client: Client, parts: &[Own]) {
+    let mut told: Vec<&str> = Vec::new();
+    for Own { to, path, .. } in parts {
+        if told.contains(&to.as_str()) {
+            continue;
+        }
+        told.push(to);
+        let what: Vec<&str> = parts
+            .iter()
+            .filter(|part| part.to == *to)
+            .map(|part| part.what)
+            .collect();
+        let why = format!("only {} loads them; they {to}", client.label());
+        draft.lose(Loss::new(
+            LossKind::ClientComponent,
+            path,
+            what.join(", "),
+            why,
+        ));
+    }
+}
 
 /// Brings one part into the namespace directory and points both manifests there.
 pub(super) fn place(
@@ -20,7 +52,7 @@ pub(super) fn place(
     moves: &mut Moves,
     pointers: &mut Vec<(String, Json)>,
     text: &Text<'_>,
-) {
+) -> Option<Own> {
     let namespace = client.namespace();
     let written = manifest.get(part.field).cloned();
     let listed: Vec<Json> = match &written {
@@ -31,6 +63,7 @@ pub(super) fn place(
     let listed = with_default(draft, client, part, &written, listed);
     let mut places = Vec::new();
     let mut inline = false;
+    let mut origin = None;
     for item in &listed {
         let Some(path) = item.as_str() else {
             inline = true;
@@ -47,7 +80,10 @@ pub(super) fn place(
                 .or_else(|| moves.bring(draft, path, namespace))
         });
         match new {
-            Some(new) => places.push(Json::String(format!("./{new}"))),
+            Some(new) => {
+                origin = origin.or(inside);
+                places.push(Json::String(format!("./{new}")));
+            }
             // What is wrong with a place of servers is told where they are read.
             None if part.field == SERVERS && written.is_some() => places.push(item.clone()),
             None if written.is_some() => {
@@ -63,7 +99,7 @@ pub(super) fn place(
         }
     }
     if places.is_empty() {
-        return;
+        return None;
     }
     if part.field == HOOKS {
         hooks(draft, client, &mut places, moves);
@@ -73,32 +109,38 @@ pub(super) fn place(
         value = each_file(draft, value);
     }
     let Json::Array(mut places) = value else {
-        return;
+        return None;
     };
     let places = if places.len() == 1 {
         places.pop().unwrap_or(Json::Null)
     } else {
         Json::Array(places)
     };
-    let to = if inline {
-        "its own manifest".to_owned()
-    } else {
-        format!("{namespace}/")
-    };
     manifest.set(part.field, places.clone());
     if !inline {
         pointers.push((part.field.to_owned(), places));
     }
-    if part.field != SERVERS {
-        let what = part.what.to_owned();
-        let path = if inline { text.path } else { part.default };
-        let mut loss = client_only(client.label(), path, what, &to);
-        if client == Client::Codex && part.field == HOOKS {
-            loss.why = "Codex runs no hooks of a plugin that has a plugin.json".to_owned();
-            loss.help = Some("--target codex adds a second plugin that holds them".to_owned());
-        }
-        draft.lose(loss);
+    if part.field == SERVERS {
+        return None;
     }
+    let path = origin.unwrap_or_else(|| text.path.to_owned());
+    if client == Client::Codex && part.field == HOOKS {
+        let why = "Codex runs no hooks of a plugin that has a plugin.json";
+        draft.lose(
+            Loss::new(LossKind::ClientComponent, path, part.what, why)
+                .with_help("--target codex adds a second plugin that holds them"),
+        );
+        return None;
+    }
+    Some(Own {
+        what: part.what,
+        path,
+        to: if inline {
+            "stay in its own manifest".to_owned()
+        } else {
+            format!("are in {namespace}/")
+        },
+    })
 }
 
 /// What the manifest lists, and the default place where the client reads that, too;
@@ -134,7 +176,7 @@ fn with_default(
     draft.lose(Loss::new(
         LossKind::Unread,
         part.default,
-        format!("{} in {}", part.what, part.default),
+        format!("{} at the default place", part.what),
         why,
     ));
     listed
@@ -215,6 +257,15 @@ fn hooks(draft: &mut Draft, client: Client, places: &mut [Json], moves: &mut Mov
 
 fn to_copilot(draft: &mut Draft, place: &mut Json, moves: &mut Moves) {
     if draft.has(COPILOT_HOOKS) {
+        let path = place.as_str().and_then(relative).unwrap_or_default();
+        if path != COPILOT_HOOKS {
+            draft.lose(Loss::new(
+                LossKind::Unread,
+                &path,
+                "hooks",
+                format!("GitHub Copilot reads {COPILOT_HOOKS} alone, which holds others already"),
+            ));
+        }
         return;
     }
     match place.as_str().and_then(relative) {
@@ -239,9 +290,10 @@ fn to_copilot(draft: &mut Draft, place: &mut Json, moves: &mut Moves) {
 }
 
 /// What a client finds by its place alone, and so stays where it is.
-pub(super) fn by_location(draft: &mut Draft, client: Client) {
+pub(super) fn by_location(draft: &mut Draft, client: Client) -> Vec<Own> {
+    let mut found = Vec::new();
     if client != Client::ClaudeCode {
-        return;
+        return found;
     }
     for (path, what) in [
         ("settings.json", "default settings"),
@@ -251,12 +303,12 @@ pub(super) fn by_location(draft: &mut Draft, client: Client) {
     ] {
         if draft.has(path) || draft.tree.has_directory(path) {
             secrets::strip_file(draft, path);
-            draft.lose(client_only(
-                client.label(),
-                path,
-                what.to_owned(),
-                "their place",
-            ));
+            found.push(Own {
+                what,
+                path: path.to_owned(),
+                to: "stay where they are".to_owned(),
+            });
         }
     }
+    found
 }

@@ -16,6 +16,21 @@ pub(super) type Keys = Vec<String>;
 /// Fields of a server or a hook without which it is another one.
 const STARTS: &[&str] = &["command", "args", "url", "bash", "powershell", "source"];
 
+/// Fields that people or models read, which may speak of secrets.
+const TEXTS: &[&str] = &[
+    "description",
+    "title",
+    "displayName",
+    "prompt",
+    "statusMessage",
+    "keywords",
+];
+
+/// Whether a text for readers holds a secret.
+pub(super) fn is_in_prose(text: &str) -> bool {
+    credential::has_secret_shape(text) || !credential::shown_in(text).is_empty()
+}
+
 /// Where among what starts a server or runs a hook a credential stands, which
 /// cannot be left out alone.
 pub(super) fn in_start(value: &Json) -> Option<Keys> {
@@ -40,6 +55,11 @@ fn in_arguments(items: &[Json]) -> Option<usize> {
     })
 }
 
+/// Whether the member `key` holds one.
+pub(super) fn holds(key: &str, value: Json) -> bool {
+    !strip(&mut Json::object([(key, value)])).is_empty()
+}
+
 /// Takes the members with credentials out of `value`, and as a whole what is
 /// started with one. Gives their places.
 pub(super) fn strip(value: &mut Json) -> Vec<Keys> {
@@ -57,6 +77,7 @@ fn strip_below(value: &mut Json, keys: &mut Keys, found: &mut Vec<Keys>) {
                 .any(|(key, value)| key == "sensitive" && *value == Json::Bool(true));
             members.retain(|(key, member)| {
                 let is_secret = match member {
+                    Json::String(text) if TEXTS.contains(&key.as_str()) => is_in_prose(text),
                     Json::String(text) => {
                         let as_default = is_sensitive && key == "default";
                         (as_default && credential::is_filled(text) && !credential::is_slot(text))
@@ -85,6 +106,7 @@ fn strip_below(value: &mut Json, keys: &mut Keys, found: &mut Vec<Keys>) {
             for (index, mut item) in std::mem::take(items).into_iter().enumerate() {
                 keys.push(index.to_string());
                 let is_secret = match &item {
+                    Json::String(text) if TEXTS.contains(&name.as_str()) => is_in_prose(text),
                     Json::String(text) => {
                         values::is_secret_argument(text, before.as_deref())
                             || (!names_a_variable("", &name, text)

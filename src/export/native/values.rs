@@ -78,6 +78,28 @@ pub(super) fn portable(value: &str) -> Result<Portable, Obstacle> {
     Ok(result)
 }
 
+/// Gives the package's placeholders braces where a shell would put their value
+/// anyway.
+pub(super) fn braced(script: &str) -> String {
+    let mut result = String::with_capacity(script.len());
+    let mut from = 0;
+    for found in placeholder::find(script) {
+        let ours = placeholder::counterpart(found.text)
+            .map(str::to_owned)
+            .or_else(|| {
+                let name = found.text.strip_prefix('$')?;
+                placeholder::NAMES
+                    .contains(&name)
+                    .then(|| format!("${{{name}}}"))
+            });
+        result.push_str(script.get(from..found.offset).unwrap_or_default());
+        result.push_str(&ours.unwrap_or_else(|| found.text.to_owned()));
+        from = found.offset + found.text.len();
+    }
+    result.push_str(script.get(from..).unwrap_or_default());
+    result
+}
+
 /// Whether the value is a secret, by its name or its own shape.
 pub(super) fn is_secret(name: Option<&str>, value: &str) -> bool {
     credential::held(name, value) == Some(Held::Credential) || has_secret_default(name, value)
@@ -144,12 +166,21 @@ mod tests {
             "${X:-}",
             "${input:x}",
             "$PLUGIN_ROOT",
+            "$CLAUDE_PLUGIN_ROOT",
         ] {
             assert_eq!(
                 text(&format!("-{variable}-")),
                 Err(Obstacle::Variable(variable.into()))
             );
         }
+    }
+
+    #[test]
+    fn a_shell_needs_no_braces() {
+        assert_eq!(
+            braced("exec \"$CLAUDE_PLUGIN_ROOT/s\" $PLUGIN_DATA $HOME ${CLAUDE_PLUGIN_ROOT}"),
+            "exec \"${PLUGIN_ROOT}/s\" ${PLUGIN_DATA} $HOME ${PLUGIN_ROOT}"
+        );
     }
 
     #[test]

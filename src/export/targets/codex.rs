@@ -3,6 +3,8 @@
 //! plugin that has a manifest of Codex and no `plugin.json`; it is installed as
 //! a copy of its own, so it brings along what its hooks run.
 
+use std::collections::BTreeSet;
+
 use super::super::client::{Client, HOOKS};
 use super::super::draft::Draft;
 use super::super::json::Json;
@@ -74,21 +76,8 @@ fn second(draft: &mut Draft, facts: &Facts) {
             .filter(|_| one)
             .unwrap_or(Json::Array(pointers)),
     );
-    needed.sort_unstable();
-    needed.dedup();
-    for top in needed {
-        if top == SECOND {
-            continue;
-        }
-        let files: Vec<(String, super::super::File)> = match draft.tree.files.get(&top) {
-            Some(file) => vec![(top.clone(), file.clone())],
-            None => draft
-                .tree
-                .below(&top)
-                .map(|(inner, file)| (format!("{top}/{inner}"), file.clone()))
-                .collect(),
-        };
-        for (path, file) in files {
+    for path in closure(draft, needed) {
+        if let Some(file) = draft.tree.files.get(&path).cloned() {
             draft.tree.files.insert(format!("{SECOND}/{path}"), file);
         }
     }
@@ -104,25 +93,103 @@ fn second(draft: &mut Draft, facts: &Facts) {
     ));
 }
 
-/// The first part of every path that a text names from the plugin's root.
-fn named(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for root in [
-        "${CLAUDE_PLUGIN_ROOT}/",
-        "${PLUGIN_ROOT}/",
-        "$CLAUDE_PLUGIN_ROOT/",
-        "$PLUGIN_ROOT/",
-    ] {
-        for (at, _) in text.match_indices(root) {
-            let rest = text.get(at + root.len()..).unwrap_or_default();
-            let end = rest
-                .find(|c: char| c == '/' || c == '"' || c == '\'' || c == '\\' || c.is_whitespace())
-                .unwrap_or(rest.len());
-            found.push(rest.get(..end).unwrap_or_default().to_owned());
+/// What a text needs of the plugin.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Needed {
+    /// The file or directory of this name at the root.
+    Top(String),
+    /// Something that is not named: the root is the working directory, or is handed on.
+    All,
+}
+
+/// Every file that is needed, and what is needed by these.
+fn closure(draft: &Draft, first: Vec<Needed>) -> BTreeSet<String> {
+    let mut open = first;
+    let mut found = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    while let Some(next) = open.pop() {
+        if !seen.insert(next.clone()) {
+            continue;
+        }
+        let belongs = |path: &str| {
+            let top = path.split('/').next().unwrap_or_default();
+            match &next {
+                Needed::Top(name) => top == name,
+                Needed::All => is_own(top),
+            }
+        };
+        let paths = draft
+            .tree
+            .files
+            .keys()
+            .filter(|path| !path.starts_with(&format!("{SECOND}/")) && belongs(path));
+        for path in paths {
+            if !found.insert(path.clone()) {
+                continue;
+            }
+            if let Ok(text) = std::str::from_utf8(draft.bytes(path).unwrap_or_default()) {
+                open.extend(named(text));
+                open.extend(above(text));
+            }
         }
     }
-    found.retain(|top| !top.is_empty() && top != "..");
     found
+}
+
+/// Whether an entry at the root belongs to the hooks' programs, if anything may:
+/// not what clients read of the package, of which they would then see two.
+fn is_own(top: &str) -> bool {
+    let is_of_a_client = Client::ALL.iter().any(|client| client.namespace() == top);
+    !top.starts_with('.')
+        && !is_of_a_client
+        && !["plugin.json", "mcp.json", "skills"].contains(&top)
+}
+
+/// What a text names from the plugin's root, in the quotes of a shell or of JSON.
+fn named(text: &str) -> Vec<Needed> {
+    const ROOT: &str = "PLUGIN_ROOT";
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices(ROOT) {
+        let front = text.get(..at).unwrap_or_default();
+        let front = front.strip_suffix("CLAUDE_").unwrap_or(front);
+        let rest = text.get(at + ROOT.len()..).unwrap_or_default();
+        let rest = match front.strip_suffix('{') {
+            Some(front) if front.ends_with('$') => rest.strip_prefix('}'),
+            None if front.ends_with('$') => Some(rest),
+            _ => None,
+        };
+        let Some(rest) =
+            rest.filter(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+        else {
+            continue;
+        };
+        let behind = rest.trim_start_matches(['"', '\'', '\\']);
+        found.push(match behind.strip_prefix('/').map(component) {
+            Some(top) if !top.is_empty() && !top.starts_with('.') && !top.contains(['*', '$']) => {
+                Needed::Top(top.to_owned())
+            }
+            _ => Needed::All,
+        });
+    }
+    found
+}
+
+/// What a program names beside its own directory: `../lib/x`.
+fn above(text: &str) -> Vec<Needed> {
+    let tops = text
+        .match_indices("../")
+        .map(|(at, up)| component(text.get(at + up.len()..).unwrap_or_default()));
+    tops.filter(|top| !top.is_empty() && !top.starts_with('.') && is_own(top))
+        .map(|top| Needed::Top(top.to_owned()))
+        .collect()
+}
+
+/// The first part of a path.
+fn component(path: &str) -> &str {
+    let end = path
+        .find(|c: char| "/\"'\\;|&)".contains(c) || c.is_whitespace())
+        .unwrap_or(path.len());
+    path.get(..end).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -132,6 +199,19 @@ mod tests {
     #[test]
     fn what_hooks_run_is_found() {
         let text = r#"{"command": "\"${CLAUDE_PLUGIN_ROOT}/hooks/a.sh\" ${PLUGIN_ROOT}/run x"}"#;
-        assert_eq!(named(text), ["hooks", "run"]);
+        let top = |name: &str| Needed::Top(name.to_owned());
+        assert_eq!(named(text), [top("hooks"), top("run")]);
+        for (text, wanted) in [
+            (r#"python3 \"${PLUGIN_ROOT}\"/lib/y.py"#, top("lib")),
+            (r#"python3 "$PLUGIN_ROOT"/lib/y.py"#, top("lib")),
+            ("python3 '$CLAUDE_PLUGIN_ROOT'/lib/y.py", top("lib")),
+            ("cd ${PLUGIN_ROOT} && python3 lib/y.py", Needed::All),
+            ("cd \"$PLUGIN_ROOT\"; ./run", Needed::All),
+            ("${PLUGIN_ROOT}/*.sh", Needed::All),
+        ] {
+            assert_eq!(named(text), [wanted], "{text}");
+        }
+        assert_eq!(named("PLUGIN_ROOT=x $PLUGIN_ROOTS MY_PLUGIN_ROOT"), []);
+        assert_eq!(above("$(dirname \"$0\")/../lib/x"), [top("lib")]);
     }
 }

@@ -74,8 +74,10 @@ fn placeholders(
     for found in placeholder::find(markdown) {
         let behind = markdown.get(found.offset + found.text.len()..);
         let help = match found.owner {
-            // `${NAME:-default}` is a shell's own way to do without.
+            // `${NAME:-default}` is a shell's own way to do without, and `$NAME` may be
+            // a variable of one.
             _ if found.text.contains([':', '-', '?', '+']) => continue,
+            _ if !found.text.starts_with("${") => continue,
             Owner::Client => {
                 "only that client replaces it; name files relative to the skill's directory instead"
             }

@@ -234,7 +234,6 @@ impl<'a, 't> Server<'a, 't> {
         node: &Node,
         what: &str,
         written: &str,
-        where_to: &str,
     ) -> Result<Option<String>, Dropped> {
         let [group, name] = *place;
         let is_header = group != "env";
@@ -251,8 +250,14 @@ impl<'a, 't> Server<'a, 't> {
             }
             return Ok(None);
         }
-        let help =
-            format!("whoever uses the server sets it in {where_to}; say so in the description");
+        let help = match is_header {
+            true => format!(
+                "each user sets the header {name} in their own client; say so in the description"
+            ),
+            false => {
+                format!("each user sets {name} in their own environment; say so in the description")
+            }
+        };
         if values::is_secret(Some(name), written) {
             self.withhold(group, name);
             let why = secrets::WHY;

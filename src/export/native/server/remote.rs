@@ -117,7 +117,7 @@ impl Server<'_, '_> {
                     self.lose(LossKind::ServerHeader, &place, node, &what, why, None);
                     continue;
                 }
-                if let Some(value) = self.named_value(&place, node, &what, written, "the client")? {
+                if let Some(value) = self.named_value(&place, node, &what, written)? {
                     headers.push((name, Json::String(value)));
                 }
             }

@@ -3,10 +3,22 @@
 use super::super::super::client::Client;
 use super::super::super::json::Json;
 use super::super::super::loss::LossKind;
+use super::super::super::paths::relative;
 use super::super::values;
 use super::{Dropped, Server};
 use crate::document::{Node, Object};
 use crate::spec::codes::mcp as codes;
+
+/// Where the native client starts a server.
+#[derive(Debug, PartialEq, Eq)]
+enum Base {
+    /// In the project that the user works in.
+    Project,
+    /// In this directory of the package; empty for its root.
+    Package(String),
+    /// In the directory for the package's data.
+    Data,
+}
 
 impl Server<'_, '_> {
     pub(super) fn stdio(
@@ -17,9 +29,10 @@ impl Server<'_, '_> {
         let Some((node, command)) = self.string(fields, "command")? else {
             return Err(self.malformed("it has no command"));
         };
-        let command = self.command(node, &command)?;
+        let base = self.base(fields);
+        let command = self.command(node, &command, &base)?;
         entry.push(("command".to_owned(), Json::String(command)));
-        if let Some(args) = self.args(fields)?
+        if let Some(args) = self.args(fields, &base)?
             && !args.is_empty()
         {
             entry.push(("args".to_owned(), Json::Array(args)));
@@ -35,7 +48,7 @@ impl Server<'_, '_> {
     }
 
     /// The bare name or the `./` path that starts the server.
-    fn command(&mut self, node: &Node, written: &str) -> Result<String, Dropped> {
+    fn command(&mut self, node: &Node, written: &str, base: &Base) -> Result<String, Dropped> {
         let value = match values::portable(written) {
             Ok(value) => {
                 self.told_defaults(&["command"], node, "command", &value.defaults);
@@ -75,6 +88,15 @@ impl Server<'_, '_> {
                     format!("the command {written:?} names no file of the package"),
                 );
             }
+            // Where the server starts in a directory of the package, that is meant.
+            let below = match base {
+                Base::Package(directory) if value.starts_with("./") => below(directory, inside),
+                _ => None,
+            };
+            if let Some(below) = below.filter(|below| self.draft.has(below)) {
+                self.make_executable(&below);
+                return Ok(format!("./{below}"));
+            }
             if value.starts_with("./") && !self.draft.has(inside) {
                 let why = format!("the command {written:?} is no file of the package");
                 return refused(self, why);
@@ -112,7 +134,7 @@ impl Server<'_, '_> {
         }
     }
 
-    fn args(&mut self, fields: &Object) -> Result<Option<Vec<Json>>, Dropped> {
+    fn args(&mut self, fields: &Object, base: &Base) -> Result<Option<Vec<Json>>, Dropped> {
         let Some(member) = fields.get("args") else {
             return Ok(None);
         };
@@ -128,14 +150,24 @@ impl Server<'_, '_> {
             ));
         };
         let mut args = Vec::with_capacity(items.len());
-        for (index, item) in items.iter().enumerate() {
-            let index = index.to_string();
+        let command = fields
+            .get("command")
+            .and_then(|member| member.value.as_text());
+        let is_shell = command.is_some_and(|command| is_shell(&command.display()));
+        for (position, item) in items.iter().enumerate() {
+            let index = position.to_string();
             let place = ["args", index.as_str()];
             let Some(written) = item.as_text().and_then(|text| text.as_str()) else {
                 let why = format!("an argument is {}, not a string", item.type_name());
                 return Err(self.lose(LossKind::ServerMalformed, &place, item, "", why, None));
             };
-            let value = match values::portable(written) {
+            let script = is_shell && items.get(..position).is_some_and(takes_script);
+            let braced = if script {
+                values::braced(written)
+            } else {
+                written.to_owned()
+            };
+            let value = match values::portable(&braced) {
                 Ok(value) => value,
                 Err(obstacle) => {
                     let why = format!(
@@ -153,40 +185,85 @@ impl Server<'_, '_> {
                 }
             };
             self.told_defaults(&place, item, &format!("argument {index}"), &value.defaults);
-            let text = self.argument(&place, item, value.text);
+            let text = self.argument(&place, item, value.text, base);
             args.push(Json::String(text));
         }
         Ok(Some(args))
     }
 
-    /// An argument that is a relative path names a file of the package, if there
-    /// is one; otherwise it meant something in the project.
-    fn argument(&mut self, place: &[&str], node: &Node, text: String) -> String {
+    /// The directory that the native client starts the server in.
+    fn base(&self, fields: &Object) -> Base {
+        let member = fields.get("cwd").and_then(|member| member.value.as_text());
+        let Some(written) = member.and_then(|text| text.as_str()) else {
+            return match self.client {
+                Client::Copilot => Base::Package(String::new()),
+                _ => Base::Project,
+            };
+        };
+        let value = values::portable(written).map(|value| value.text);
+        let value = value.unwrap_or_default();
+        if value.starts_with("${PLUGIN_DATA}") {
+            return Base::Data;
+        }
+        if value == "." && self.client == Client::Copilot {
+            return Base::Project;
+        }
+        let inside = match value.strip_prefix("${PLUGIN_ROOT}") {
+            Some(rest) => rest.trim_start_matches('/'),
+            None => value.as_str(),
+        };
+        match relative(inside).filter(|inside| !inside.contains('$')) {
+            Some(inside) if !value.is_empty() => Base::Package(inside),
+            _ => Base::Project,
+        }
+    }
+
+    /// An argument that is a relative path names what it names from the directory the
+    /// server starts in. From the project, a file of the package must be meant if
+    /// there is one; a directory may be either.
+    fn argument(&mut self, place: &[&str], node: &Node, text: String, base: &Base) -> String {
         let (option, path) = match text.split_once('=') {
             Some((option, path)) if option.starts_with('-') => (format!("{option}="), path),
             _ => (String::new(), text.as_str()),
         };
-        let inside = path.strip_prefix("./").filter(|inside| is_inside(inside));
-        if let Some(inside) = inside.filter(|inside| {
-            let inside = inside.trim_end_matches('/');
-            self.draft.has(inside) || self.draft.tree.has_directory(inside)
-        }) {
-            return format!("{option}${{PLUGIN_ROOT}}/{inside}");
+        if !(matches!(path, "." | "..") || path.starts_with("./") || path.starts_with("../")) {
+            return text;
         }
-        if matches!(path, "." | "..") || path.starts_with("./") || path.starts_with("../") {
-            self.draft.announce("mcp.json", &codes::ARGUMENT_RELATIVE);
-            let why = format!(
-                "the argument {text:?} depends on the directory the server starts in, which is the package and no longer the project"
-            );
-            self.lose(
-                LossKind::WorkingDirectory,
-                place,
-                node,
-                &format!("argument {text:?}"),
-                why,
-                None,
-            );
+        let is_file = |path: &String| self.draft.has(path);
+        let is_there = |path: &String| is_file(path) || self.draft.tree.has_directory(path);
+        let inside = match base {
+            Base::Project => relative(path).filter(is_file),
+            // Claude Code has no such field, so that its author may have meant either.
+            Base::Package(directory) => below(directory, path).filter(is_there).or_else(|| {
+                let from_root = relative(path).filter(is_there);
+                from_root.filter(|_| self.client == Client::ClaudeCode)
+            }),
+            Base::Data => None,
+        };
+        match inside.as_deref() {
+            Some("") => return format!("{option}${{PLUGIN_ROOT}}"),
+            Some(inside) => return format!("{option}${{PLUGIN_ROOT}}/{inside}"),
+            None => {}
         }
+        self.draft.announce("mcp.json", &codes::ARGUMENT_RELATIVE);
+        if *base != Base::Project {
+            self.draft.note(format!(
+                "server {:?}: the argument {text:?} is kept; the server starts in the same directory as before",
+                self.name
+            ));
+            return text;
+        }
+        let why = format!(
+            "the argument {text:?} depends on the directory the server starts in, which is the package and no longer the project"
+        );
+        self.lose(
+            LossKind::WorkingDirectory,
+            place,
+            node,
+            &format!("argument {text:?}"),
+            why,
+            None,
+        );
         text
     }
 
@@ -213,9 +290,7 @@ impl Server<'_, '_> {
                     let why = format!("{what} is {}, not a string", node.type_name());
                     return Err(self.lose(LossKind::ServerMalformed, &place, node, "", why, None));
                 };
-                if let Some(value) =
-                    self.named_value(&place, node, &what, written, "environment")?
-                {
+                if let Some(value) = self.named_value(&place, node, &what, written)? {
                     env.push((name, Json::String(value)));
                 }
             }
@@ -234,7 +309,7 @@ impl Server<'_, '_> {
                     item,
                     &format!("variable {name}"),
                     why,
-                    Some("whoever runs the server sets it in its environment"),
+                    Some("each user sets it in their own environment"),
                 );
             }
         }
@@ -270,6 +345,29 @@ impl Server<'_, '_> {
         self.lose(LossKind::WorkingDirectory, &["cwd"], node, "cwd", why, None);
         Ok(None)
     }
+}
+
+/// A relative path as seen from the package.
+fn below(directory: &str, path: &str) -> Option<String> {
+    match directory {
+        "" => relative(path),
+        directory => relative(&format!("{directory}/{path}")),
+    }
+}
+
+/// Whether the command is a shell.
+fn is_shell(command: &str) -> bool {
+    let name = command.rsplit('/').next().unwrap_or_default();
+    ["sh", "bash", "dash", "zsh", "ksh"].contains(&name)
+}
+
+/// Whether a script follows these arguments of a shell.
+fn takes_script(before: &[Node]) -> bool {
+    let last = before.last().and_then(Node::as_text);
+    last.is_some_and(|last| {
+        let last = last.display();
+        last.starts_with('-') && !last.starts_with("--") && last.ends_with('c')
+    })
 }
 
 /// A path that stays where it starts.
