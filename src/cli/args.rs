@@ -458,7 +458,9 @@ Examples:
       and then: claude plugin marketplace add ./memory
                 claude plugin install everos@everos
 
-A directory that an export wrote, and nobody changed since, is replaced.
+A directory that an export wrote, and nobody changed since, is replaced. Never
+replaced, not with --force either: a SOURCE, what holds one or lies in one, the
+working directory, the home directory, and what holds a git repository.
 
 Exit status:
   0  written; at most details were lost
@@ -529,7 +531,7 @@ pub(crate) struct Export {
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) format: TextOrJson,
 
-    /// Replace whatever PATH is
+    /// Replace whatever PATH is: what no export wrote is deleted; --dry-run lists it
     #[arg(long)]
     pub(crate) force: bool,
 

@@ -1,5 +1,6 @@
 //! Failures of the run, as opposed to findings about a package.
 
+use std::borrow::Cow;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -205,8 +206,8 @@ pub(crate) enum Failure {
 
 impl Failure {
     /// What to do about it, where the message does not say so.
-    fn hint(&self) -> Option<&'static str> {
-        match self {
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        let hint = match self {
             Self::NotAPackage { .. } => {
                 Some("name the directory that holds plugin.json, or that file itself")
             }
@@ -214,9 +215,16 @@ impl Failure {
                 Some("name a package directory, or the plugin.json in it")
             }
             Self::Export {
-                error: apkit::export::Error::Occupied(_),
+                error: apkit::export::Error::Occupied { files, .. },
                 ..
-            } => Some("--force replaces it, whatever it holds"),
+            } => {
+                return Some(Cow::Owned(match files {
+                    1 => "--force deletes the 1 file that is there".to_owned(),
+                    files => format!(
+                        "--force deletes the {files} files in it first; with --dry-run it lists them"
+                    ),
+                }));
+            }
             Self::OverPackage { .. } => Some("name another file for the report"),
             Self::Export {
                 error:
@@ -240,19 +248,20 @@ impl Failure {
             }
             Self::UnknownCode { .. } => Some("`apkit explain` lists all codes"),
             _ => None,
-        }
+        };
+        hint.map(Cow::Borrowed)
     }
 
     /// Tells the user.
     pub(crate) fn tell(&self) {
         let mut text = format!("error: failed to {self}\n");
         let own = match self {
-            Self::Store { hint, .. } => hint.as_deref(),
+            Self::Store { hint, .. } => hint.as_deref().map(Cow::Borrowed),
             _ => self.hint(),
         };
         if let Some(hint) = own {
             text.push_str("hint: ");
-            text.push_str(hint);
+            text.push_str(&hint);
             text.push('\n');
         }
         tell(&text);

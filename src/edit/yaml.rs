@@ -41,6 +41,16 @@ pub(super) fn line(text: &str, at: usize) -> Span {
     Span::new(start, at + end)
 }
 
+/// Whether a text may hold a comment; quoted text that looks like one counts, too.
+pub(super) fn has_comment(text: &str) -> bool {
+    let mut before = ' ';
+    text.chars().any(|character| {
+        let begins = character == '#' && before.is_whitespace();
+        before = character;
+        begins
+    })
+}
+
 /// The lines of a member that stands alone on them, with the last line ending;
 /// `None` if something else stands there too, be it a comment.
 pub(super) fn lines(text: &str, member: &Member) -> Option<Span> {
@@ -52,7 +62,7 @@ pub(super) fn lines(text: &str, member: &Member) -> Option<Span> {
     let inside = text.get(member.key_span.end..end)?;
     let alone = before.trim_matches([' ', '\t']).is_empty()
         && matches!(behind.trim_matches([' ', '\t']), "" | ":")
-        && !inside.contains(" #");
+        && !has_comment(inside);
     let rest = text.get(last.end..)?;
     let ending = if rest.starts_with("\r\n") {
         2

@@ -6,6 +6,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Component, Path, PathBuf};
 
+use super::place::{self, Kept};
 use super::{Announced, LossKind, Output, Plan};
 use crate::diagnostic::Threshold;
 use crate::everos::digest;
@@ -17,11 +18,13 @@ pub(super) const RECEIPT: &str = "apkit-export.sha256";
 
 /// How to treat what is there.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Options {
+pub struct Options<'a> {
     /// Replace a target that an export did not write, or that was changed since.
     pub force: bool,
     /// Write what only warnings speak against.
     pub allow_warnings: bool,
+    /// What is left alone even then: the sources, the working directory.
+    pub kept: &'a [Kept],
 }
 
 /// A finding about the result that did not stop the export.
@@ -44,8 +47,16 @@ pub enum Error {
     #[error("the target has no name of its own")]
     NoName,
     /// The target is somebody else's.
-    #[error("the target exists, and {0}")]
-    Occupied(&'static str),
+    #[error("the target exists, and {why}")]
+    Occupied {
+        /// What is there.
+        why: &'static str,
+        /// How many files would go with it.
+        files: usize,
+    },
+    /// The target is, holds or lies in what is never replaced.
+    #[error("the target {0}; name another place")]
+    Kept(String),
     /// What would be written does not pass as a package.
     #[error("the result would not pass `apkit validate --strict`: {}", findings.join("; "))]
     NotValid {
@@ -73,31 +84,14 @@ pub enum Error {
 ///
 /// When the target is occupied, the result is not valid with warnings counted as
 /// errors, or the file system refuses. The target then is as it was.
-pub fn apply(plan: &Plan, target: &Path, options: Options) -> Result<Vec<Accepted>, Error> {
-    // Through a link, the directory it leads to is replaced and the link stays.
-    let target = match fs::symlink_metadata(target) {
-        Ok(_) => fs::canonicalize(target)?,
-        Err(error) if error.kind() == ErrorKind::NotFound => target.to_owned(),
-        Err(error) => return Err(error.into()),
-    };
-    if target.file_name().is_none() {
-        return Err(Error::NoName);
-    }
+pub fn apply(plan: &Plan, target: &Path, options: Options<'_>) -> Result<Vec<Accepted>, Error> {
+    let (target, _) = admit(plan, target, options)?;
     let occupied = target.exists();
-    if occupied && !options.force {
-        check_ours(&target)?;
-    }
-    if let Some(parent) = target
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-    {
+    if let Some(parent) = target.parent() {
         fs::create_dir_all(parent)?;
     }
     let staging = stage(plan, &target)?;
-    write(
-        &staging.path,
-        &Output::text(RECEIPT, receipt(&plan.outputs)),
-    )?;
+    write(&staging.path, &receipt(plan))?;
     let accepted = judge_all(plan, &staging.path, &target, options)?;
     if occupied {
         replace(staging, &target)?;
@@ -107,13 +101,64 @@ pub fn apply(plan: &Plan, target: &Path, options: Options) -> Result<Vec<Accepte
     Ok(accepted)
 }
 
+/// What [`apply`] would delete: the files in `target` that no export wrote, or
+/// that were changed since, and that the plan does not have.
+///
+/// # Errors
+///
+/// As [`apply`] refuses the target.
+pub fn deletes(plan: &Plan, target: &Path, options: Options<'_>) -> Result<Vec<String>, Error> {
+    Ok(admit(plan, target, options)?.1)
+}
+
+/// The physical target, if it may be replaced, and what would be deleted there.
+/// Through a link, the directory it leads to is replaced and the link stays.
+fn admit(
+    plan: &Plan,
+    target: &Path,
+    options: Options<'_>,
+) -> Result<(PathBuf, Vec<String>), Error> {
+    let target = place::physical(target, true)?;
+    if target.file_name().is_none() {
+        return Err(Error::NoName);
+    }
+    place::spare(&target, options.kept)?;
+    if !target.exists() {
+        return Ok((target, Vec::new()));
+    }
+    if !target.is_dir() {
+        return match options.force {
+            true => Ok((target, Vec::new())),
+            false => Err(Error::Occupied {
+                why: "it is no directory",
+                files: 1,
+            }),
+        };
+    }
+    let found = place::list(&target)?;
+    place::spare_repository(&found)?;
+    let Some(why) = foreign(&target, &found)? else {
+        return Ok((target, Vec::new()));
+    };
+    if !options.force {
+        let files = found.len();
+        return Err(Error::Occupied { why, files });
+    }
+    let mut deleted = found;
+    deleted.remove(RECEIPT);
+    for output in &plan.outputs {
+        deleted.remove(&output.path);
+    }
+    Ok((target, deleted.into_iter().collect()))
+}
+
 /// Judges what `plan` would write, in a directory of its own below `within`,
 /// and leaves nothing behind.
 ///
 /// # Errors
 ///
 /// When the result is not valid, or the file system refuses.
-pub fn check(plan: &Plan, within: &Path, options: Options) -> Result<Vec<Accepted>, Error> {
+pub fn check(plan: &Plan, within: &Path, options: Options<'_>) -> Result<Vec<Accepted>, Error> {
     let place = within.join("apkit-export");
     let staging = stage(plan, &place)?;
     judge_all(plan, &staging.path, &place, options)
@@ -133,7 +178,7 @@ pub(super) fn judge_all(
     plan: &Plan,
     staged: &Path,
     target: &Path,
-    options: Options,
+    options: Options<'_>,
 ) -> Result<Vec<Accepted>, Error> {
     let found = plan
         .losses
@@ -155,62 +200,42 @@ pub(super) fn judge_all(
     judge(plan, &[String::new()], &package.path, options)
 }
 
-/// Refuses a target that is neither empty nor exactly what an export wrote.
-fn check_ours(target: &Path) -> Result<(), Error> {
-    if !target.is_dir() {
-        return Err(Error::Occupied("it is no directory"));
-    }
-    let mut found = BTreeSet::new();
-    list(target, "", &mut found)?;
+/// Why a target is neither empty nor exactly what an export wrote.
+fn foreign(target: &Path, found: &BTreeSet<String>) -> Result<Option<&'static str>, Error> {
+    const CHANGED: &str = "it was changed since it was exported";
     if found.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
-    if !found.remove(RECEIPT) {
-        return Err(Error::Occupied("no export has written it"));
+    if !found.contains(RECEIPT) {
+        return Ok(Some("no export has written it"));
     }
-    let receipt = fs::read_to_string(target.join(RECEIPT))?;
-    let mut listed = BTreeSet::new();
+    let Ok(receipt) = fs::read_to_string(target.join(RECEIPT)) else {
+        return Ok(Some("its list of files cannot be read"));
+    };
+    let mut listed = BTreeSet::from([RECEIPT.to_owned()]);
     for line in receipt.lines() {
         let Some((sum, path)) = line.split_once("  ") else {
-            return Err(Error::Occupied("its list of files is not one of an export"));
+            return Ok(Some("its list of files is not one of an export"));
         };
-        let is_same = found.contains(path) && digest::hex(&fs::read(target.join(path))?, 64) == sum;
+        let is_same = found.contains(path)
+            && fs::read(target.join(path)).is_ok_and(|bytes| digest::hex(&bytes, 64) == sum);
         if !is_same {
-            return Err(Error::Occupied("it was changed since it was exported"));
+            return Ok(Some(CHANGED));
         }
         listed.insert(path.to_owned());
     }
-    if listed != found {
-        return Err(Error::Occupied(
-            "it holds files that the export did not write",
-        ));
-    }
-    Ok(())
+    Ok((listed != *found).then_some("it holds files that the export did not write"))
 }
 
-/// The paths of everything below `directory` but directories that hold something.
-fn list(directory: &Path, prefix: &str, found: &mut BTreeSet<String>) -> io::Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
-        let before = found.len();
-        if entry.file_type()?.is_dir() {
-            list(&entry.path(), &format!("{path}/"), found)?;
-        }
-        if found.len() == before {
-            found.insert(path);
-        }
-    }
-    Ok(())
-}
-
-fn receipt(outputs: &[Output]) -> String {
-    let mut lines: Vec<String> = outputs
+/// The list of the files of a plan, which an export adds to a directory.
+pub fn receipt(plan: &Plan) -> Output {
+    let mut lines: Vec<String> = plan
+        .outputs
         .iter()
         .map(|output| format!("{}  {}\n", digest::hex(&output.bytes, 64), output.path))
         .collect();
     lines.sort_unstable_by(|a, b| a.get(66..).cmp(&b.get(66..)));
-    lines.concat()
+    Output::text(RECEIPT, lines.concat())
 }
 
 fn write(root: &Path, output: &Output) -> Result<(), Error> {
@@ -246,7 +271,7 @@ fn judge(
     plan: &Plan,
     packages: &[String],
     root: &Path,
-    options: Options,
+    options: Options<'_>,
 ) -> Result<Vec<Accepted>, Error> {
     let mut wrong = Vec::new();
     let mut only_warnings = true;

@@ -2,10 +2,10 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::apply::{Accepted, Beside, judge_all, stage};
-use super::{Error, Options, Plan};
+use super::{Error, Options, Plan, place};
 use crate::archive::{Content, Item, tgz, zip};
 
 /// The formats of archives.
@@ -54,15 +54,10 @@ pub fn write_archive(
     plan: &Plan,
     target: &Path,
     archive: Archive<'_>,
-    options: Options,
+    options: Options<'_>,
 ) -> Result<Vec<Accepted>, Error> {
-    if target.file_name().is_none() {
-        return Err(Error::NoName);
-    }
-    if let Some(parent) = target
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-    {
+    let target = &admit_archive(target, options)?;
+    if let Some(parent) = target.parent() {
         fs::create_dir_all(parent)?;
     }
     let staging = stage(plan, target)?;
@@ -73,9 +68,14 @@ pub fn write_archive(
     match fs::symlink_metadata(target) {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(error.into()),
-        Ok(metadata) if metadata.is_dir() => return Err(Error::Occupied("it is a directory")),
+        Ok(metadata) if metadata.is_dir() => return Err(is_directory()),
         Ok(_) if fs::read(target).is_ok_and(|old| old == bytes) => return Ok(accepted),
-        Ok(_) if !options.force => return Err(Error::Occupied("it is another file")),
+        Ok(_) if !options.force => {
+            return Err(Error::Occupied {
+                why: "it is another file",
+                files: 1,
+            });
+        }
         Ok(_) => {}
     }
     // In a directory of its own, the file has no name that somebody could take.
@@ -86,6 +86,27 @@ pub fn write_archive(
     drop(file);
     fs::rename(&new, target)?;
     Ok(accepted)
+}
+
+/// The physical path of an archive, if it may be written. A link there is replaced.
+///
+/// # Errors
+///
+/// When it lies in what is kept, or is a directory.
+pub fn admit_archive(target: &Path, options: Options<'_>) -> Result<PathBuf, Error> {
+    if target.file_name().is_none() {
+        return Err(Error::NoName);
+    }
+    let target = place::physical(target, false)?;
+    place::spare(&target, options.kept)?;
+    match fs::symlink_metadata(&target) {
+        Ok(metadata) if metadata.is_dir() => Err(is_directory()),
+        _ => Ok(target),
+    }
+}
+
+fn is_directory() -> Error {
+    Error::Kept("is a directory, and an archive is a file".to_owned())
 }
 
 fn bytes(plan: &Plan, archive: Archive<'_>) -> Result<Vec<u8>, Error> {

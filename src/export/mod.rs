@@ -13,7 +13,7 @@
 //! | `credentials`, `texts` | files of a source that hold credentials, or a client's placeholders |
 //! | `loss` | what an export cannot carry over: the kinds, each declared once |
 //! | `report` | the plan as one JSON document |
-//! | `apply`, `archive` | staging, judgement, replacement |
+//! | `apply`, `archive`, `place` | staging, judgement, replacement, and what is never replaced |
 //! | [`everos`] | the plan for the everos memory plugin, whose sources are in `package/` |
 //!
 //! The plan is pure: the same input gives the same plan, and nothing is read or
@@ -35,6 +35,7 @@ mod native;
 mod npm;
 mod offered;
 mod paths;
+mod place;
 mod plan;
 mod recognise;
 pub mod report;
@@ -48,13 +49,14 @@ use std::collections::BTreeSet;
 
 use crate::spec::foreign::MARKETPLACES;
 
-pub use apply::{Accepted, Error, Options, apply, check};
-pub use archive::{Archive, Format, write_archive};
+pub use apply::{Accepted, Error, Options, apply, check, deletes, receipt};
+pub use archive::{Archive, Format, admit_archive, write_archive};
 pub use client::Client;
 pub use descriptor::{Descriptor, Launch, Transport};
 pub use identity::{Identity, PackageName};
 pub use loss::{Loss, LossKind, Weight};
 pub use offered::Listed;
+pub use place::Kept;
 pub use plan::plan;
 pub use skill::NameProblem;
 pub use targets::Target;

@@ -79,7 +79,6 @@ pub fn plan(input: Input) -> Result<Plan, PlanError> {
         npm::add(&mut draft, &facts)?;
     }
     let mut plan = Plan {
-        notes: std::mem::take(&mut draft.notes),
         announced: std::mem::take(&mut draft.announced),
         source,
         name: facts.name.clone(),
@@ -89,11 +88,13 @@ pub fn plan(input: Input) -> Result<Plan, PlanError> {
     if target == Target::Skills {
         plan.judged = Some(draft.clone().outputs());
         targets::skills::only(&mut draft, &namespace);
+        plan.notes = std::mem::take(&mut draft.notes);
         plan.losses = draft.sorted_losses();
         plan.outputs = draft.outputs();
         return Ok(plan);
     }
     plan.packages = vec![String::new()];
+    plan.notes = std::mem::take(&mut draft.notes);
     plan.losses = draft.sorted_losses();
     if marketplace {
         plan.packages = marketplace::wrap(&mut draft, &facts, target);

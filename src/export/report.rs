@@ -18,8 +18,19 @@ pub struct Report<'a> {
     pub out: Option<&'a str>,
     /// Whether it was written.
     pub written: bool,
+    /// The list of files that a directory gets, beside the plan's outputs.
+    pub receipt: Option<&'a Output>,
+    /// What goes, or would go, with a target that is replaced.
+    pub deleted: &'a [String],
     /// Findings that did not stop it.
     pub accepted: &'a [Accepted],
+}
+
+impl<'a> Report<'a> {
+    /// Every file of the result.
+    pub fn outputs(&self) -> impl Iterator<Item = &'a Output> {
+        self.plan.outputs.iter().chain(self.receipt)
+    }
 }
 
 /// The document, as a text that ends with a line ending.
@@ -33,7 +44,8 @@ pub fn json(report: &Report<'_>) -> String {
             .count()
     });
     let number = |count: usize| Json::Number(count.to_string());
-    let bytes = plan.outputs.iter().map(|output| output.bytes.len()).sum();
+    let files = report.outputs().count();
+    let bytes = report.outputs().map(|output| output.bytes.len()).sum();
     Json::object([
         ("schema_version", number(1)),
         (
@@ -56,8 +68,9 @@ pub fn json(report: &Report<'_>) -> String {
         ),
         (
             "outputs",
-            Json::Array(plan.outputs.iter().map(output).collect()),
+            Json::Array(report.outputs().map(output).collect()),
         ),
+        ("deleted", Json::strings(report.deleted.iter().cloned())),
         (
             "losses",
             Json::Array(plan.losses.iter().map(loss).collect()),
@@ -70,7 +83,7 @@ pub fn json(report: &Report<'_>) -> String {
         (
             "summary",
             Json::object([
-                ("files", number(plan.outputs.len())),
+                ("files", number(files)),
                 ("bytes", number(bytes)),
                 ("components_lost", number(components)),
                 ("details_lost", number(details)),

@@ -25,13 +25,22 @@ pub(super) struct Prepared {
     /// The text.
     pub(super) text: String,
     /// The name it had, if that was another one.
-    pub(super) old_name: Option<String>,
+    pub(super) old_name: Option<OldName>,
     /// `allowed-tools` was a list.
     pub(super) tools_were_list: bool,
     /// What was changed, for people.
     pub(super) notes: Vec<String>,
     /// What is kept but will not work everywhere, and the warnings that say so.
     pub(super) losses: Vec<(Loss, &'static Code)>,
+}
+
+/// A name that was replaced.
+#[derive(Debug)]
+pub(super) enum OldName {
+    /// A string.
+    Text(String),
+    /// What stood behind the colon, and was no string.
+    Other(String),
 }
 
 /// Why a skill does not go into a package.
@@ -135,6 +144,10 @@ pub(super) fn prepare(
                 "{path}: the name {name}, that of the directory, was added"
             ));
         }
+        Some(member) if member.value.as_text().is_none() => {
+            edits.replace(value_of(text, member), format!(" {}", scalar(&name, "")));
+            notes.push(format!("{path}: the name became {name}"));
+        }
         Some(member) if member.value.as_text().is_none_or(|text| *text != *name) => {
             let old = text
                 .get(member.value.span.start..member.value.span.end)
@@ -147,11 +160,14 @@ pub(super) fn prepare(
     if name != directory && fields.get("name").is_some() {
         notes.push(format!("{path}: the directory became {name}"));
     }
-    let old_name = fields
-        .get("name")
-        .and_then(|member| member.value.as_text()?.as_str())
-        .filter(|old| *old != name)
-        .map(str::to_owned);
+    let old_name = fields.get("name").and_then(|member| {
+        let Some(old) = member.value.as_text() else {
+            let span = value_of(text, member);
+            return Some(OldName::Other(text.get(span.start..span.end)?.to_owned()));
+        };
+        let old = old.as_str().filter(|old| *old != name);
+        old.map(|old| OldName::Text(old.to_owned()))
+    });
     let mut tools_were_list = false;
     if let Some(member) = fields.get("allowed-tools")
         && let Some(items) = member.value.as_array()
@@ -159,6 +175,11 @@ pub(super) fn prepare(
         let line = LineIndex::new(text.as_bytes()).locate(member.key_span).line;
         match tools(items) {
             Ok(tools) => {
+                // What stands between the tools goes before the line.
+                for comment in comments(text, member, items) {
+                    let ending = line_ending(text);
+                    edits.insert(member.key_span.start, format!("{comment}{ending}"));
+                }
                 edits.replace(value_of(text, member), format!(" {}", scalar(&tools, "")));
                 notes.push(format!(
                     "{path}: the list of allowed-tools became one string"
@@ -195,7 +216,19 @@ pub(super) fn prepare(
     }
     let losses = findings
         .iter()
-        .filter_map(|finding| kept(path, finding))
+        .enumerate()
+        .filter_map(|(index, finding)| {
+            let (mut loss, code) = kept(path, finding)?;
+            // The place is that in the file of the source.
+            let alike = |other: &&Diagnostic| {
+                other.code == finding.code && other.pointer == finding.pointer
+            };
+            let before = findings.iter().take(index).filter(alike).count();
+            let original = all.iter().filter(alike).nth(before);
+            let location = original.and_then(|original| original.location);
+            loss.line = location.map(|location| location.line).or(loss.line);
+            Some((loss, code))
+        })
         .collect();
     Ok(Prepared {
         name,
@@ -239,6 +272,32 @@ pub(super) fn with_name(text: &str, name: &str) -> Option<String> {
     let mut edits = Edits::default();
     edits.replace(span, scalar(name, old));
     Some(edits.apply(text))
+}
+
+/// The same text with what stood behind the colon of its name, if that changes
+/// nothing else.
+pub(super) fn with_yaml_name(text: &str, yaml: &str) -> Option<String> {
+    let (_, fields) = read(text)?;
+    let mut edits = Edits::default();
+    edits.replace(value_of(text, fields.get("name")?), yaml.to_owned());
+    let edited = edits.apply(text);
+    same_but(&fields, &edited, &["name"]).then_some(edited)
+}
+
+/// The comments between the items of a list.
+fn comments<'t>(text: &'t str, member: &Member, items: &[Node]) -> Vec<&'t str> {
+    let mut from = value_of(text, member).start;
+    let mut gaps = Vec::new();
+    for item in items {
+        gaps.extend(text.get(from..item.span.start));
+        from = item.span.end;
+    }
+    gaps.extend(text.get(from..member.value.span.end));
+    let lines = gaps.into_iter().flat_map(|gap| gap.split(['\n', '\r']));
+    lines
+        .filter_map(|line| line.get(line.find('#')?..))
+        .map(str::trim_end)
+        .collect()
 }
 
 /// What is said about a finding that stays.

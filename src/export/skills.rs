@@ -1,9 +1,12 @@
 //! Directories of skills on their way into `skills/`.
 
+use std::collections::BTreeMap;
+
 use super::draft::Draft;
 use super::json::Json;
 use super::loss::{Loss, LossKind};
-use super::skill::{self, NameProblem, Prepared, Refusal, SKILL_FILE};
+use super::skill::{self, NameProblem, OldName, Prepared, Refusal, SKILL_FILE};
+use super::tree::File;
 use crate::package;
 use crate::spec::codes::{skill as codes, skills as skills_codes};
 
@@ -54,16 +57,15 @@ pub(super) fn adopt(draft: &mut Draft, from: &str, rename: bool) -> Adopted {
         .filter_map(|(path, _)| Some(path.split_once('/')?.0.to_owned()))
         .collect();
     directories.dedup();
-    for directory in directories {
-        let place = match from {
-            "" => directory.clone(),
-            from => format!("{from}/{directory}"),
-        };
-        if directory.starts_with('.') {
-            continue;
-        }
-        adopt_one(draft, &place, &directory, rename, &mut adopted);
-    }
+    let places = directories
+        .into_iter()
+        .filter(|directory| !directory.starts_with('.'))
+        .map(|directory| match from {
+            "" => (directory.clone(), directory),
+            from => (format!("{from}/{directory}"), directory),
+        })
+        .collect();
+    adopt_all(draft, places, rename, &mut adopted);
     adopted
 }
 
@@ -75,39 +77,74 @@ pub(super) fn adopt_one(
     rename: bool,
     adopted: &mut Adopted,
 ) {
-    let file = format!("{place}/{SKILL_FILE}");
-    let Some(bytes) = draft.bytes(&file) else {
-        misplaced(draft, place);
-        return;
-    };
-    let refusal = match skill::prepare(&file, directory, bytes, rename) {
-        Ok(prepared) => {
-            let target = format!("{DIRECTORY}/{}", prepared.name);
-            if target == place || draft.bytes(&format!("{target}/{SKILL_FILE}")).is_none() {
-                settle(draft, place, directory, prepared, adopted);
-                return;
-            }
-            let why = format!("another skill has the name {} already", prepared.name);
-            let loss = Loss::new(
-                LossKind::SkillCollision,
-                &file,
-                format!("skill {directory}"),
-                why,
-            );
-            Refusal::Text(Box::new(loss.with_help("give one of them another name")))
-        }
-        Err(refusal) => refusal,
-    };
-    match refusal {
-        Refusal::Text(loss) => draft.lose(*loss),
-        Refusal::Name(problem) => adopted.names.push(problem),
-    }
-    draft.take_directory(place);
+    let place = (place.to_owned(), directory.to_owned());
+    adopt_all(draft, vec![place], rename, adopted);
 }
 
-fn settle(draft: &mut Draft, place: &str, directory: &str, skill: Prepared, adopted: &mut Adopted) {
+/// The same for several, each a place and the directory's name.
+pub(super) fn adopt_all(
+    draft: &mut Draft,
+    places: Vec<(String, String)>,
+    rename: bool,
+    adopted: &mut Adopted,
+) {
+    // All are taken out first: where one of them goes, another may come from.
+    let mut taken = Vec::new();
+    for (place, directory) in places {
+        let file = format!("{place}/{SKILL_FILE}");
+        match draft.bytes(&file) {
+            None => misplaced(draft, &place),
+            Some(bytes) => {
+                let prepared = skill::prepare(&file, &directory, bytes, rename);
+                taken.push((draft.take_directory(&place), place, directory, prepared));
+            }
+        }
+    }
+    // Whoever keeps its place or its name goes before those that take one.
+    taken.sort_by_key(|(_, place, directory, prepared)| {
+        let name = prepared.as_ref().map(|prepared| &prepared.name).ok();
+        let keeps_place = name.is_some_and(|name| format!("{DIRECTORY}/{name}") == *place);
+        (!keeps_place, name != Some(directory))
+    });
+    for (files, place, directory, prepared) in taken {
+        let refusal = match prepared {
+            Ok(prepared) => {
+                let target = format!("{DIRECTORY}/{}", prepared.name);
+                if !draft.tree.has_directory(&target) {
+                    settle(draft, (&place, &directory), files, prepared, adopted);
+                    continue;
+                }
+                let why = match draft.has(&format!("{target}/{SKILL_FILE}")) {
+                    true => format!("another skill has the name {} already", prepared.name),
+                    false => format!("{target} is there already, and is no skill"),
+                };
+                let file = format!("{place}/{SKILL_FILE}");
+                let loss = Loss::new(
+                    LossKind::SkillCollision,
+                    file,
+                    format!("skill {directory}"),
+                    why,
+                );
+                Refusal::Text(Box::new(loss.with_help("give one of them another name")))
+            }
+            Err(refusal) => refusal,
+        };
+        match refusal {
+            Refusal::Text(loss) => draft.lose(*loss),
+            Refusal::Name(problem) => adopted.names.push(problem),
+        }
+    }
+}
+
+fn settle(
+    draft: &mut Draft,
+    (place, directory): (&str, &str),
+    files: BTreeMap<String, File>,
+    skill: Prepared,
+    adopted: &mut Adopted,
+) {
     let target = format!("{DIRECTORY}/{}", skill.name);
-    for (inner, file) in draft.take_directory(place) {
+    for (inner, file) in files {
         draft.tree.files.insert(format!("{target}/{inner}"), file);
     }
     if target != place {
@@ -126,8 +163,10 @@ fn settle(draft: &mut Draft, place: &str, directory: &str, skill: Prepared, adop
     if skill.name != directory {
         before.push(("directory", Json::string(directory)));
     }
-    if let Some(name) = skill.old_name {
-        before.push(("name", Json::String(name)));
+    match skill.old_name {
+        Some(OldName::Text(name)) => before.push(("name", Json::String(name))),
+        Some(OldName::Other(yaml)) => before.push(("nameYaml", Json::String(yaml))),
+        None => {}
     }
     if skill.tools_were_list {
         before.push(("allowedTools", Json::string("list")));

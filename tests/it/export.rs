@@ -341,6 +341,7 @@ fn an_unchanged_export_is_replaced_and_nothing_else() {
 
     let refused = |what: &str| {
         let before = tree(&root);
+        let files = before.len() + usize::from(root.join("kept").exists());
         let run = export(&place, &["--bin", "small-program", "--out", "out"]);
         assert_eq!((run.status, run.stdout.as_str()), (Some(2), ""), "{run:?}");
         let said = run
@@ -351,7 +352,13 @@ fn an_unchanged_export_is_replaced_and_nothing_else() {
             .unwrap_or_else(|| panic!("{run:?}"));
         assert_eq!(
             (reason, hint),
-            (what, "hint: --force replaces it, whatever it holds\n")
+            (
+                what,
+                format!(
+                    "hint: --force deletes the {files} files in it first; with --dry-run it lists them\n"
+                )
+                .as_str()
+            )
         );
         assert_eq!(tree(&root), before);
     };

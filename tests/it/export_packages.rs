@@ -330,6 +330,7 @@ Would write pack 1.0.0 to out:
 ├── skills/
 │   └── tides/
 │       └── SKILL.md  105 bytes
+├── apkit-export.sha256  506 bytes
 ├── mcp.json  201 bytes
 └── plugin.json  312 bytes
 

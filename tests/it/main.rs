@@ -15,6 +15,8 @@ mod export_losses;
 mod export_marketplace;
 mod export_native;
 mod export_packages;
+mod export_place;
+mod export_skills;
 mod export_support;
 mod fake_everos;
 mod fix;

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use apkit::export::report::{self, Report};
 use apkit::export::{
-    self, Accepted, Archive, Client, Descriptor, Format, Identity, Input, Launch, Plan, Target,
-    Transport, Weight, everos,
+    self, Accepted, Archive, Client, Descriptor, Format, Identity, Input, Kept, Launch, Plan,
+    Target, Transport, Weight, everos,
 };
 use apkit::spec::metadata::Person;
 
@@ -26,31 +26,48 @@ const MTIME: u64 = 499_162_500;
 
 pub(crate) fn run(arguments: &Export) -> Result<Exit, Failure> {
     let target = target(arguments.target);
-    let plan = plan(arguments, target)?;
+    let mut kept = Vec::new();
+    let plan = plan(arguments, target, &mut kept)?;
+    kept.extend(surroundings());
     let options = export::Options {
         force: arguments.force,
         allow_warnings: arguments.allow_warnings,
+        kept: &kept,
     };
     let denied = arguments.deny_losses && !plan.losses.is_empty();
     let out = arguments.out.as_deref();
+    let archive = out.and_then(Format::of);
     let writes = out.filter(|_| !denied && !arguments.dry_run);
-    let done = match writes {
-        Some(out) => write(&plan, out, arguments.npm, options)?,
-        None => export::check(&plan, &std::env::temp_dir(), options),
+    let deleted = match (out, archive) {
+        (Some(out), None) if !denied => export::deletes(&plan, out, options),
+        (Some(out), Some(_)) if !denied => export::admit_archive(out, options).map(|_| Vec::new()),
+        _ => Ok(Vec::new()),
+    };
+    let (deleted, done) = match (deleted, writes) {
+        (Err(error), _) => (Vec::new(), Err(error)),
+        (Ok(deleted), Some(out)) => (deleted, write(&plan, out, arguments.npm, options)?),
+        (Ok(deleted), None) => (
+            deleted,
+            export::check(&plan, &std::env::temp_dir(), options),
+        ),
     };
     // What was lost on the way explains most of what stands against the result.
     let (accepted, failure) = match done {
         Ok(accepted) => (accepted, None),
         Err(error) => (Vec::new(), Some(error)),
     };
-    tell(
-        arguments,
-        &plan,
+    let shown = out.map(slashed);
+    let receipt = archive.is_none().then(|| export::receipt(&plan));
+    let report = Report {
+        plan: &plan,
         target,
-        writes.is_some() && failure.is_none(),
-        denied,
-        &accepted,
-    )?;
+        out: shown.as_deref(),
+        written: writes.is_some() && failure.is_none(),
+        receipt: receipt.as_ref(),
+        deleted: &deleted,
+        accepted: &accepted,
+    };
+    tell(arguments, &report, denied)?;
     if let Some(error) = failure {
         return Err(Failure::Export {
             path: out.unwrap_or(Path::new("a package")).to_owned(),
@@ -68,12 +85,27 @@ pub(crate) fn run(arguments: &Export) -> Result<Exit, Failure> {
     })
 }
 
+/// What no export replaces, beside its sources.
+fn surroundings() -> impl Iterator<Item = Kept> {
+    let places = [
+        (std::env::current_dir().ok(), "the working directory"),
+        (std::env::home_dir(), "the home directory"),
+    ];
+    places.into_iter().filter_map(|(path, what)| {
+        Some(Kept {
+            path: path.filter(|path| path.is_absolute())?,
+            what: what.to_owned(),
+            closed: false,
+        })
+    })
+}
+
 /// Writes the plan where the name of `out` says; the outer error is one of usage.
 fn write(
     plan: &Plan,
     out: &Path,
     npm: bool,
-    options: export::Options,
+    options: export::Options<'_>,
 ) -> Result<Result<Vec<Accepted>, export::Error>, Failure> {
     Ok(match Format::of(out) {
         None => export::apply(plan, out, options),
@@ -100,36 +132,21 @@ fn mtime() -> Result<u64, Failure> {
     }
 }
 
-fn tell(
-    arguments: &Export,
-    plan: &Plan,
-    target: Target,
-    written: bool,
-    denied: bool,
-    accepted: &[Accepted],
-) -> Result<(), Failure> {
-    let shown = arguments.out.as_deref().map(slashed);
-    let report = Report {
-        plan,
-        target,
-        out: shown.as_deref(),
-        written,
-        accepted,
-    };
+fn tell(arguments: &Export, report: &Report<'_>, denied: bool) -> Result<(), Failure> {
     output::to_stdout(|to| match arguments.format {
-        TextOrJson::Json => to.write_all(report::json(&report).as_bytes()),
+        TextOrJson::Json => to.write_all(report::json(report).as_bytes()),
         TextOrJson::Text => {
             let outcome = text::Outcome {
                 denied,
-                tree: arguments.dry_run,
+                dry_run: arguments.dry_run,
                 marketplace: arguments.marketplace,
             };
-            text::write(&report, outcome, to)
+            text::write(report, outcome, to)
         }
     })
 }
 
-fn plan(arguments: &Export, target: Target) -> Result<Plan, Failure> {
+fn plan(arguments: &Export, target: Target, kept: &mut Vec<Kept>) -> Result<Plan, Failure> {
     if arguments
         .sources
         .iter()
@@ -140,7 +157,7 @@ fn plan(arguments: &Export, target: Target) -> Result<Plan, Failure> {
     }
     let mut sources = Vec::new();
     for source in &arguments.sources {
-        sources.push(source::read(source)?);
+        sources.push(source::read(source, kept)?);
     }
     let input = Input {
         sources,

@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use apkit::archive::LeftOutReason;
-use apkit::export::{self, Loss, LossKind, Tree};
+use apkit::export::{self, Kept, Loss, LossKind, Tree};
+use apkit::render::visible;
 use apkit::source::Source;
 
 use crate::cli::failure::Failure;
@@ -13,20 +14,30 @@ use crate::cli::target::Target;
 
 /// Reads a directory, the manifest in it, or whatever else a source may be.
 /// A path stays a path; it costs nothing to look.
-pub(super) fn read(text: &OsStr) -> Result<export::Source, Failure> {
+/// What of this machine it was read from is kept, whatever the result replaces.
+pub(super) fn read(text: &OsStr, kept: &mut Vec<Kept>) -> Result<export::Source, Failure> {
+    let what = format!("the source {}", visible(&text.to_string_lossy()));
+    let mut keep = |path: &Path| {
+        kept.push(Kept {
+            path: path.to_owned(),
+            what: what.clone(),
+            closed: true,
+        });
+    };
     let path = Path::new(text);
     match (Target::of(path), text.to_str()) {
-        (Ok(target), _) => directory(&target.root),
-        (Err(_), Some(text)) if Source::is_spelt(text) => fetch(text),
+        (Ok(target), _) => directory(&target.root, &mut keep),
+        (Err(_), Some(text)) if Source::is_spelt(text) => fetch(text, &mut keep),
         (Err(failure), _) => Err(failure),
     }
 }
 
-fn directory(root: &Path) -> Result<export::Source, Failure> {
+fn directory(root: &Path, keep: &mut dyn FnMut(&Path)) -> Result<export::Source, Failure> {
     let physical = root.canonicalize().map_err(|error| Failure::Read {
         path: root.to_owned(),
         error,
     })?;
+    keep(&physical);
     let name = physical
         .file_name()
         .map(|name| name.to_string_lossy().into_owned());
@@ -43,12 +54,15 @@ fn tree(root: &Path, named: &Path) -> Result<Tree, Failure> {
     })
 }
 
-fn fetch(text: &str) -> Result<export::Source, Failure> {
+fn fetch(text: &str, keep: &mut dyn FnMut(&Path)) -> Result<export::Source, Failure> {
     let session = Session::start()?;
     let source = match Source::parse(text, session.environment())? {
-        Source::Directory(path) => return directory(&Target::of(&path)?.root),
+        Source::Directory(path) => return directory(&Target::of(&path)?.root, keep),
         source => source,
     };
+    if let Source::ArchiveFile(archive) = &source {
+        keep(&archive.path);
+    }
     let (_scratch, staged) = session.fetch(&source)?;
     let mut tree = tree(&staged.directory, Path::new(text))?;
     for left_out in staged.left_out {

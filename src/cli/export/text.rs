@@ -12,8 +12,8 @@ use apkit::render::visible;
 pub(super) struct Outcome {
     /// Nothing was written because of the losses.
     pub(super) denied: bool,
-    /// Show the files.
-    pub(super) tree: bool,
+    /// Nothing is to be written: show the files.
+    pub(super) dry_run: bool,
     /// It is a marketplace.
     pub(super) marketplace: bool,
 }
@@ -32,9 +32,9 @@ pub(super) fn write(report: &Report<'_>, outcome: Outcome, to: &mut dyn Write) -
         .unwrap_or_default();
     let name = format!("{what}{}{version}", plan.name);
     let out = report.out.unwrap_or("a directory");
-    if outcome.tree {
+    if outcome.dry_run {
         writeln!(to, "Would write {} to {}:", visible(&name), visible(out))?;
-        tree(&plan.outputs, to)?;
+        tree(report.outputs(), to)?;
     } else if outcome.denied {
         writeln!(
             to,
@@ -44,6 +44,11 @@ pub(super) fn write(report: &Report<'_>, outcome: Outcome, to: &mut dyn Write) -
     } else if report.written {
         writeln!(to, "Wrote {} to {}.", visible(&name), visible(out))?;
     }
+    let gone = match outcome.dry_run {
+        true => "Would delete",
+        false => "Deleted",
+    };
+    list(gone, report.deleted, to)?;
     for (weight, title) in [
         (Weight::Component, "Not carried over"),
         (Weight::Detail, "Carried over in part"),
@@ -104,7 +109,7 @@ struct Directory<'p> {
     files: BTreeMap<&'p str, &'p Output>,
 }
 
-fn tree(outputs: &[Output], to: &mut dyn Write) -> io::Result<()> {
+fn tree<'p>(outputs: impl Iterator<Item = &'p Output>, to: &mut dyn Write) -> io::Result<()> {
     let mut root = Directory::default();
     for output in outputs {
         let mut at = &mut root;

@@ -118,7 +118,7 @@ pub(super) fn tools_list(site: &Site<'_>) -> Answer {
     }
     let span = Span::new(member.key_span.end, found.node.span.end);
     let raw = site.raw(span);
-    if raw.contains(" #") || raw.contains("\n#") || raw.contains(['&', '!']) {
+    if yaml::has_comment(raw) || raw.contains(['&', '!']) {
         return left("its comments would be lost");
     }
     site.edit(span, format!(": {}", scalar(&tools.join(" "))))

@@ -275,9 +275,8 @@ fn adopt_root(draft: &mut Draft, rename: bool) -> Adopted {
         .map(str::to_owned)
         .collect();
     directories.dedup();
-    for directory in directories {
-        skills::adopt_one(draft, &directory, &directory, rename, &mut adopted);
-    }
+    let places = directories.into_iter().map(|path| (path.clone(), path));
+    skills::adopt_all(draft, places.collect(), rename, &mut adopted);
     if draft.has(SKILL_FILE) {
         draft.announce(SKILL_FILE, &codes::MISPLACED_SKILL);
         draft.lose(

@@ -1,11 +1,14 @@
 //! The skills alone: the way back from a package to a directory of skills. What
 //! an export noted about their earlier form is taken back.
 
+use std::collections::BTreeMap;
+
 use super::super::draft::Draft;
 use super::super::json::Json;
 use super::super::loss::{Loss, LossKind};
 use super::super::skill::{self, SKILL_FILE};
 use super::super::skills::DIRECTORY;
+use super::super::tree::File;
 use super::Facts;
 
 /// Leaves nothing but the skills, each in a directory at the top.
@@ -34,6 +37,7 @@ pub(crate) fn only(draft: &mut Draft, namespace: &str) {
             "it is no part of a skill",
         ));
     }
+    let directories = directories(&skills, &before, draft);
     for (path, mut file) in skills {
         let Some((name, inner)) = path.split_once('/') else {
             draft.lose(Loss::new(
@@ -55,20 +59,57 @@ pub(crate) fn only(draft: &mut Draft, namespace: &str) {
             {
                 text = listed;
             }
-            if let Some(old) = earlier("name")
-                && let Some(named) = skill::with_name(&text, old)
-            {
-                text = named;
-            }
+            let named = match (earlier("name"), earlier("nameYaml")) {
+                (Some(old), _) => skill::with_name(&text, old),
+                (None, Some(yaml)) => skill::with_yaml_name(&text, yaml),
+                (None, None) => None,
+            };
+            text = named.unwrap_or(text);
             file.bytes = text.into_bytes();
         }
-        // A path of the manifest must not lead anywhere else.
-        let directory = earlier("directory")
-            .filter(|name| !name.contains(['/', '\\']) && !name.starts_with('.'));
-        let directory = directory.unwrap_or(name).to_owned();
+        let directory = directories.get(name).map_or(name, String::as_str);
         draft
             .tree
             .files
             .insert(format!("{directory}/{inner}"), file);
+    }
+}
+
+/// The directory of each skill: the one it had, unless another skill goes there.
+fn directories(
+    skills: &BTreeMap<String, File>,
+    before: &Json,
+    draft: &mut Draft,
+) -> BTreeMap<String, String> {
+    let names = skills
+        .keys()
+        .filter_map(|path| Some(path.split_once('/')?.0));
+    let mut directories: BTreeMap<String, String> = names
+        .map(|name| {
+            let earlier = before
+                .get(name)
+                .and_then(|was| was.get("directory")?.as_str());
+            // A path of the manifest must not lead anywhere else.
+            let earlier =
+                earlier.filter(|name| !name.contains(['/', '\\']) && !name.starts_with('.'));
+            (name.to_owned(), earlier.unwrap_or(name).to_owned())
+        })
+        .collect();
+    loop {
+        let taken: Vec<String> = directories
+            .values()
+            .map(|name| name.to_lowercase())
+            .collect();
+        let doubled = directories.iter_mut().find(|(name, directory)| {
+            let lower = directory.to_lowercase();
+            name != directory && taken.iter().filter(|other| **other == lower).count() > 1
+        });
+        let Some((name, directory)) = doubled else {
+            return directories;
+        };
+        draft.note(format!(
+            "skill {name} does not go back to {directory}/: another one is there"
+        ));
+        directory.clone_from(name);
     }
 }
