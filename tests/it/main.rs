@@ -5,6 +5,7 @@
 mod archive;
 mod cli;
 mod cli_output;
+mod client;
 mod conformance;
 mod document;
 mod everos_cli;

@@ -6,6 +6,7 @@ mod mend;
 mod program;
 mod schemas;
 mod stage;
+mod statement;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
