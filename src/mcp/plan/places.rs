@@ -45,7 +45,12 @@ fn physical(path: &Path) -> PathBuf {
     path.ancestors()
         .find_map(|above| {
             let found = above.canonicalize().ok()?;
-            Some(found.join(path.strip_prefix(above).ok()?))
+            let rest = path.strip_prefix(above).ok()?;
+            // Joining nothing would add a slash.
+            Some(match rest.as_os_str().is_empty() {
+                true => found,
+                false => found.join(rest),
+            })
         })
         .unwrap_or_else(|| path.to_owned())
 }
