@@ -40,6 +40,7 @@ mod mcp_serve;
 mod mcp_stdio;
 mod mcp_support;
 mod mcp_tools;
+mod mcp_suite;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod measure;
 mod net;
