@@ -38,9 +38,9 @@ mod mcp_http;
 mod mcp_plan;
 mod mcp_serve;
 mod mcp_stdio;
+mod mcp_suite;
 mod mcp_support;
 mod mcp_tools;
-mod mcp_suite;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod measure;
 mod net;
