@@ -1,35 +1,25 @@
 //! One connection to a server: requests out, answers in, and what the server
 //! says by itself. One task owns the transport; everything else talks to it.
 
-use std::collections::HashMap;
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+mod carrier;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::Poll;
 use std::time::Duration;
 
 use rmcp::RoleClient;
-use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId};
 use rmcp::transport::Transport;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
-use tokio::task::JoinSet;
 
 use super::failure::{CallError, Failure, Step};
-use crate::mcp::wire::{self, Incoming};
+use carrier::Carrier;
 
-/// How many answers to a server's own requests may be on their way. A server
-/// that asks faster than it reads gets no more of them.
-const ANSWERS: usize = 64;
 /// How many log messages wait for whoever reads them; the next ones are dropped.
 const LOGS: usize = 64;
 /// How many reports of progress of one call wait; the next ones are dropped.
 const PROGRESS: usize = 16;
-/// How long a transport may take to end.
-const CLOSING: Duration = Duration::from_secs(10);
 
 /// What is known of a server besides its messages.
 pub(super) struct Post {
@@ -55,16 +45,6 @@ enum Command {
     /// The request is not waited for any more; the server is told so.
     Cancel(u64, Option<String>),
     Close,
-}
-
-/// What a message is, for when it is sent or cannot be.
-enum Purpose {
-    Request(u64),
-    /// A request that could not be sent a moment ago.
-    Unsent(u64),
-    /// Somebody waits until it is sent.
-    Notice(#[expect(dead_code, reason = "its end is what is waited for")] oneshot::Sender<()>),
-    Other,
 }
 
 struct Waiting {
@@ -98,14 +78,7 @@ impl Connection {
         let (ended, end) = watch::channel(None);
         let (logs, read_logs) = mpsc::channel(LOGS);
         let changed = Arc::new(Notify::new());
-        let carrier = Carrier {
-            server: server.into(),
-            waiting: HashMap::new(),
-            sends: JoinSet::new(),
-            changed: Arc::clone(&changed),
-            logs,
-            post,
-        };
+        let carrier = Carrier::new(server, &changed, logs, post);
         tokio::spawn(carrier.carry(transport, orders, ended));
         let connection = Self {
             commands,
@@ -261,212 +234,4 @@ impl Drop for Call {
                 .send(Command::Cancel(self.id, None));
         }
     }
-}
-
-/// What the task that owns the transport knows.
-struct Carrier {
-    server: Arc<str>,
-    waiting: HashMap<u64, Waiting>,
-    /// Messages on their way.
-    sends: JoinSet<(Purpose, Result<(), String>)>,
-    changed: Arc<Notify>,
-    logs: mpsc::Sender<Box<RawValue>>,
-    post: Arc<Post>,
-}
-
-impl Carrier {
-    async fn carry<T: Transport<RoleClient> + 'static>(
-        mut self,
-        mut transport: T,
-        mut orders: mpsc::UnboundedReceiver<Command>,
-        ended: watch::Sender<Option<Failure>>,
-    ) {
-        let closed = loop {
-            tokio::select! {
-                order = orders.recv() => match order {
-                    None | Some(Command::Close) => break true,
-                    Some(order) => self.order(&mut transport, order).await,
-                },
-                message = transport.receive() => match message {
-                    None => break false,
-                    Some(message) => self.hear(&mut transport, message.into()).await,
-                },
-                Some(sent) = self.sends.join_next() => {
-                    if let Ok((purpose, result)) = sent {
-                        self.sent(purpose, result);
-                    }
-                }
-            }
-        };
-        // What is on its way may hold what the transport needs to end.
-        self.sends.abort_all();
-        let _ = tokio::time::timeout(CLOSING, transport.close()).await;
-        drop(transport);
-        let (cause, stderr) = (self.post.words)();
-        let cause = match cause {
-            Some(cause) => cause,
-            None if closed => "the connection was closed".to_owned(),
-            None => "the server ended the connection".to_owned(),
-        };
-        let failure = Failure::new(&self.server, Step::Serve, cause).stderr(stderr);
-        // Before the answers' senders are dropped: whoever waits looks here then.
-        ended.send_replace(Some(failure));
-    }
-
-    async fn order<T: Transport<RoleClient>>(&mut self, transport: &mut T, order: Command) {
-        match order {
-            Command::Request {
-                id,
-                method,
-                params,
-                waiting,
-            } => {
-                self.waiting.insert(id, waiting);
-                let message = wire::request(number(id), method, params);
-                self.send(transport, Purpose::Request(id), message).await;
-            }
-            Command::Notify(method, sent) => {
-                if let Some(message) = wire::notification(method, Value::Null) {
-                    self.send(transport, Purpose::Notice(sent), message).await;
-                }
-            }
-            Command::Cancel(id, reason) => {
-                // Answered in the meantime: there is nothing to cancel.
-                if self.waiting.remove(&id).is_none() {
-                    return;
-                }
-                let mut params = json!({"requestId": id});
-                if let (Some(reason), Some(params)) = (reason, params.as_object_mut()) {
-                    params.insert("reason".to_owned(), Value::String(reason));
-                }
-                if let Some(message) = wire::notification("notifications/cancelled", params) {
-                    self.send(transport, Purpose::Other, message).await;
-                }
-            }
-            Command::Close => {}
-        }
-    }
-
-    async fn hear<T: Transport<RoleClient>>(&mut self, transport: &mut T, message: Incoming) {
-        match message {
-            Incoming::Answer(id, result) => {
-                // Nobody waits for it any more, or it answers nothing.
-                let Some(waiting) = own(&id).and_then(|id| self.waiting.remove(&id)) else {
-                    return;
-                };
-                let _ = waiting.answer.send(result.map_err(CallError::Answered));
-            }
-            Incoming::Request(id, method) => {
-                if self.sends.len() >= ANSWERS {
-                    return;
-                }
-                let result = match method.as_str() {
-                    "ping" => Ok(json!({})),
-                    method => Err(ErrorData::new(
-                        ErrorCode::METHOD_NOT_FOUND,
-                        format!("apkit does not offer {method}"),
-                        None,
-                    )),
-                };
-                if let Some(message) = wire::answer(id, result) {
-                    self.send(transport, Purpose::Other, message).await;
-                }
-            }
-            Incoming::Notification(method, params) => match method.as_str() {
-                "notifications/tools/list_changed" => self.changed.notify_one(),
-                "notifications/message" => {
-                    if let Some(params) = params {
-                        let _ = self.logs.try_send(params);
-                    }
-                }
-                "notifications/progress" => {
-                    if let Some(params) = params
-                        && let Ok(Token { progress_token }) = serde_json::from_str(params.get())
-                        && let Some(waiting) =
-                            own(&progress_token).and_then(|id| self.waiting.get(&id))
-                    {
-                        let _ = waiting.progress.try_send(params);
-                    }
-                }
-                _ => {}
-            },
-            Incoming::Stray => {}
-        }
-    }
-
-    /// Hands a message to the transport. The first poll is made here, so that
-    /// messages take their places in the order in which they were given; the
-    /// rest goes on beside whatever else happens.
-    async fn send<T: Transport<RoleClient>>(
-        &mut self,
-        transport: &mut T,
-        purpose: Purpose,
-        message: ClientJsonRpcMessage,
-    ) {
-        let sending = transport.send(message);
-        let mut sending: Pin<Box<dyn Future<Output = Result<(), String>> + Send>> =
-            Box::pin(async move { sending.await.map_err(|error| chain(&error)) });
-        let first = poll_fn(|context| Poll::Ready(sending.as_mut().poll(context))).await;
-        match first {
-            Poll::Pending => {
-                self.sends.spawn(async move { (purpose, sending.await) });
-            }
-            Poll::Ready(result) => self.sent(purpose, result),
-        }
-    }
-
-    fn sent(&mut self, purpose: Purpose, result: Result<(), String>) {
-        let Err(cause) = result else { return };
-        match purpose {
-            Purpose::Request(id) if !self.post.dying.is_zero() => {
-                let dying = self.post.dying;
-                self.sends.spawn(async move {
-                    tokio::time::sleep(dying).await;
-                    (Purpose::Unsent(id), Err(cause))
-                });
-            }
-            Purpose::Request(id) | Purpose::Unsent(id) => self.fail(id, &cause),
-            Purpose::Notice(_) | Purpose::Other => {}
-        }
-    }
-
-    fn fail(&mut self, id: u64, cause: &str) {
-        if let Some(waiting) = self.waiting.remove(&id) {
-            let failure = Failure::new(&self.server, Step::Serve, cause);
-            let _ = waiting.answer.send(Err(CallError::Failed(failure)));
-        }
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Token {
-    progress_token: RequestId,
-}
-
-fn number(id: u64) -> RequestId {
-    RequestId::Number(i64::try_from(id).unwrap_or(i64::MAX))
-}
-
-/// One of our identifiers, as a server gave it back.
-fn own(id: &RequestId) -> Option<u64> {
-    match id {
-        RequestId::Number(number) => u64::try_from(*number).ok(),
-        RequestId::String(text) => text.parse().ok(),
-    }
-}
-
-/// An error with what is behind it, each said once.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text.push_str(": ");
-            text.push_str(&more);
-        }
-        source = error.source();
-    }
-    text
 }

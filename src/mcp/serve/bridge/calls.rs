@@ -1,0 +1,211 @@
+//! Calls of tools: to their server, and the answer back.
+
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use rmcp::model::ErrorData;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+
+use super::Bridge;
+use crate::mcp::serve::members::Members;
+use crate::mcp::serve::table::Table;
+use crate::mcp::serve::upstream::{Upstream, lock};
+use crate::mcp::session::{CallError, Heard};
+use crate::spec::near;
+
+/// How many calls may be on their way.
+const CALLS: usize = 4096;
+
+impl Bridge {
+    /// Gives up the call that the host names.
+    pub(super) fn cancel(&self, params: Option<&RawValue>) {
+        let cancelled: Option<Cancelled<'_>> =
+            params.and_then(|params| serde_json::from_str(params.get()).ok());
+        if let Some(cancelled) = cancelled
+            && let Some(call) = lock(&self.calls).remove(cancelled.request_id.get())
+        {
+            let _ = call.send(cancelled.reason);
+        }
+    }
+
+    /// Starts a call of a tool.
+    pub(super) async fn start(
+        self: &Arc<Self>,
+        id: &RawValue,
+        params: Option<&RawValue>,
+        tasks: &mut JoinSet<()>,
+    ) {
+        let called = params.and_then(|params| {
+            let name: Named = serde_json::from_str(params.get()).ok()?;
+            let params: Value = serde_json::from_str(params.get()).ok()?;
+            Some((name.name, params))
+        });
+        let Some((name, params)) = called else {
+            let error = ErrorData::invalid_params("tools/call needs the name of a tool", None);
+            return self.out.error(Some(id), &error).await;
+        };
+        let (cancel, cancelled) = oneshot::channel();
+        if let Err(error) = self.enter(id, cancel) {
+            return self.out.error(Some(id), &error).await;
+        }
+        let (bridge, id) = (Arc::clone(self), id.to_owned());
+        tasks.spawn(async move {
+            match bridge.find(&name).await {
+                Ok((upstream, own)) => {
+                    let params = Params::of(params, own);
+                    bridge.call(&id, &upstream, params, cancelled).await;
+                }
+                Err(error) => bridge.out.error(Some(&id), &error).await,
+            }
+            lock(&bridge.calls).remove(id.get());
+        });
+    }
+
+    /// The server that has a tool, and the tool's own name. A tool that is not
+    /// there may be one of a server that is being opened.
+    async fn find(&self, name: &str) -> Result<(Arc<Upstream>, String), ErrorData> {
+        let look = || {
+            let table = self.table();
+            let (place, own) = table.find(name)?;
+            Some((Arc::clone(self.upstreams.get(place)?), own.to_owned()))
+        };
+        if let Some(found) = look() {
+            return Ok(found);
+        }
+        self.settle().await;
+        self.renew().await;
+        look().ok_or_else(|| unknown(name, &self.table()))
+    }
+
+    /// Notes a call that is on its way, and how it is cancelled.
+    fn enter(
+        &self,
+        id: &RawValue,
+        cancel: oneshot::Sender<Option<String>>,
+    ) -> Result<(), ErrorData> {
+        let mut calls = lock(&self.calls);
+        if calls.len() >= CALLS {
+            let text = format!("{CALLS} calls are on their way already");
+            return Err(ErrorData::internal_error(text, None));
+        }
+        match calls.entry(id.get().to_owned()) {
+            Entry::Occupied(_) => {
+                let text = "a call with this id is on its way already";
+                Err(ErrorData::invalid_request(text, None))
+            }
+            Entry::Vacant(place) => {
+                place.insert(cancel);
+                Ok(())
+            }
+        }
+    }
+
+    /// Sees a call to its end. A call that the host cancels is not answered.
+    async fn call(
+        &self,
+        id: &RawValue,
+        upstream: &Upstream,
+        Params { params, token }: Params,
+        cancelled: oneshot::Receiver<Option<String>>,
+    ) {
+        let cancelled = async {
+            match cancelled.await {
+                Ok(reason) => reason,
+                Err(_) => std::future::pending().await,
+            }
+        };
+        tokio::pin!(cancelled);
+        let session = tokio::select! {
+            session = upstream.session() => session,
+            _ = &mut cancelled => return,
+        };
+        let session = match session {
+            Ok(session) => session,
+            Err(failure) => {
+                let error = CallError::Failed(failure);
+                return self.failed(id, upstream, error).await;
+            }
+        };
+        let mut call = session.call(params, token.is_some());
+        loop {
+            let heard = tokio::select! {
+                heard = call.next() => heard,
+                reason = &mut cancelled => return call.cancel(reason),
+            };
+            match heard {
+                Heard::Progress(progress) => {
+                    if let (Some(token), Some(mut members)) = (&token, Members::of(&progress)) {
+                        members.set("progressToken", token.to_string());
+                        self.out
+                            .notify("notifications/progress", &members.text())
+                            .await;
+                    }
+                }
+                Heard::End(Ok(result)) => return self.out.result(id, result.get()).await,
+                Heard::End(Err(error)) => return self.failed(id, upstream, error).await,
+            }
+        }
+    }
+
+    async fn failed(&self, id: &RawValue, upstream: &Upstream, error: CallError) {
+        let error = match error {
+            CallError::Answered(error) => error,
+            CallError::Failed(failure) => {
+                let failure = upstream.named(failure);
+                ErrorData::internal_error(failure.to_string(), None)
+            }
+        };
+        self.out.error(Some(id), &error).await;
+    }
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Cancelled<'t> {
+    #[serde(borrow)]
+    request_id: &'t RawValue,
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+/// What a server is asked, and the token by which the host wants progress.
+struct Params {
+    params: Value,
+    token: Option<Value>,
+}
+
+impl Params {
+    /// The host's parameters with the tool's own name, and without its token.
+    fn of(mut params: Value, own: String) -> Self {
+        let mut token = None;
+        if let Some(params) = params.as_object_mut() {
+            params.insert("name".to_owned(), Value::String(own));
+            if let Some(Value::Object(meta)) = params.get_mut("_meta") {
+                token = meta.remove("progressToken");
+                if meta.is_empty() {
+                    params.remove("_meta");
+                }
+            }
+        }
+        Self { params, token }
+    }
+}
+
+fn unknown(name: &str, table: &Table) -> ErrorData {
+    let mut text = format!("Unknown tool: {name}");
+    if let Some(near) = near::nearest(name, table.names()) {
+        text.push_str("; did you mean ");
+        text.push_str(near);
+        text.push('?');
+    }
+    ErrorData::invalid_params(text, None)
+}
