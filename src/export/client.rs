@@ -115,11 +115,14 @@ impl Client {
         }
     }
 
-    /// Whether it reads the default place of a part beside what its manifest names.
-    /// Claude Code takes both for what defines things by name; Codex was measured to
-    /// take one, and what Copilot does was not measured.
-    pub(super) fn merges_default(self, field: &str) -> bool {
-        self == Self::ClaudeCode && [HOOKS, SERVERS, "lspServers"].contains(&field)
+    /// What it reads of a part that both its manifest names and the default place
+    /// holds: measured with Claude Code 2.1.197, Codex 0.171.0 and Copilot 1.0.102.
+    pub(super) fn reads(self, field: &str) -> Reads {
+        match self {
+            Self::ClaudeCode if [HOOKS, SERVERS, "lspServers"].contains(&field) => Reads::Both,
+            Self::Copilot if field == SERVERS => Reads::Default,
+            _ => Reads::Named,
+        }
     }
 
     /// Keys that the top of a hooks file may have without endangering it.
@@ -130,6 +133,17 @@ impl Client {
             Self::Copilot => &["version", "hooks"],
         }
     }
+}
+
+/// What a client reads of a part that is in two places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reads {
+    /// Both; what the manifest names comes last and wins.
+    Both,
+    /// What the manifest names.
+    Named,
+    /// What lies at the default place.
+    Default,
 }
 
 /// The field for hooks, in every native manifest.

@@ -146,9 +146,9 @@ loss_kinds! {
     /// What the manifest of a second client names, and the one that was read does not.
     /// The client reads the portable files instead, once there are any.
     ShadowedComponent = "shadowed-component", Component, "it is not in the result, or no client sees it there";
-    /// A file at the default place of a part whose manifest names another place.
-    /// The client reads only that.
-    Unread = "native-unread", Detail, "the file is kept; no client reads it";
+    /// A part that is in two places, one that the manifest names and the default one,
+    /// of which the client reads the other.
+    Unread = "native-unread", Detail, "no client reads it, as before";
     /// A file that does not belong into a package, or that no part of it asks for.
     FileLeftOut = "file-left-out", Detail, "the file is not in the result";
     /// A link that leads out of the source, or to nothing.

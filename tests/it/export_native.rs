@@ -747,6 +747,37 @@ fn default_places_count_beside_what_the_manifest_names() {
 }
 
 #[test]
+fn copilot_reads_its_default_file_of_servers_alone() {
+    let plan = planned(input(&[
+        (
+            ".github/plugin/plugin.json",
+            r#"{"name": "pack", "mcpServers": {"one": {"command": "npx", "env": {"API_KEY": "zz-0123456789abcdef"}}}}"#,
+        ),
+        (
+            ".mcp.json",
+            r#"{"mcpServers": {"two": {"command": "npx"}}}"#,
+        ),
+        ("skills/tides/SKILL.md", SKILL),
+    ]));
+    assert_hidden(&plan, "zz-");
+    assert_eq!(
+        json(&plan, "mcp.json")["mcpServers"],
+        json!({"two": {"type": "stdio", "command": "npx"}})
+    );
+    assert_eq!(
+        json(&plan, ".github/plugin/plugin.json")["mcpServers"],
+        "./com.github.copilot/mcp.json"
+    );
+    assert_eq!(
+        losses(&plan),
+        [
+            ("credential", "the value of mcpServers.one.env.API_KEY"),
+            ("native-unread", "MCP servers that the manifest names"),
+        ]
+    );
+}
+
+#[test]
 fn what_a_second_manifest_names_is_told() {
     let plan = planned(input(&[
         (

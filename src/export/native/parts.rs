@@ -1,6 +1,6 @@
 //! The parts of a plugin that only one client knows: moved, pointed to, named.
 
-use super::super::client::{Client, HOOKS, Part, SERVERS};
+use super::super::client::{Client, HOOKS, Part, Reads, SERVERS};
 use super::super::draft::Draft;
 use super::super::json::{Json, Text};
 use super::super::loss::{Loss, LossKind};
@@ -162,10 +162,15 @@ fn with_default(
     if written.is_none() || !is_there || is_named {
         return listed;
     }
-    if client.merges_default(part.field) {
-        // First, so that the manifest has the last word.
-        listed.insert(0, Json::String(format!("./{}", part.default)));
-        return listed;
+    let default = Json::String(format!("./{}", part.default));
+    match client.reads(part.field) {
+        Reads::Both => {
+            // First, so that the manifest has the last word.
+            listed.insert(0, default);
+            return listed;
+        }
+        Reads::Default => return vec![default],
+        Reads::Named => {}
     }
     secrets::strip_file(draft, part.default);
     let why = format!(

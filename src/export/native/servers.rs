@@ -1,6 +1,6 @@
 //! Where the servers of a native plugin are defined, and the `mcp.json` made of them.
 
-use super::super::client::{Client, SERVERS};
+use super::super::client::{Client, Reads, SERVERS};
 use super::super::draft::Draft;
 use super::super::json::{Json, Text};
 use super::super::loss::{Loss, LossKind};
@@ -8,7 +8,7 @@ use super::super::paths::relative;
 use super::metadata::place;
 use super::secrets;
 use super::server::Server;
-use crate::document::{Node, Object, Pointer, Value};
+use crate::document::{Member, Node, Object, Pointer, Value};
 use crate::spec::version::{self, SchemaKind, Selection};
 
 /// The name and entry of each server that `mcp.json` gets.
@@ -126,6 +126,11 @@ pub(super) fn convert(
         Value::Array(items) => (items.as_slice(), true),
         _ => (std::slice::from_ref(&member.value), false),
     };
+    if draft.has(default) && client.reads(SERVERS) == Reads::Default {
+        file(draft, client, default, &mut servers);
+        unread(draft, client, text, member, default, manifest);
+        return servers;
+    }
     let mut cleaned = Vec::new();
     let mut names_default = false;
     for node in nodes {
@@ -182,13 +187,55 @@ pub(super) fn convert(
     };
     manifest.set(SERVERS, value);
     if draft.has(default) && !names_default {
-        if client.merges_default(SERVERS) {
+        if client.reads(SERVERS) == Reads::Both {
             file(draft, client, default, &mut servers);
         } else {
             secrets::strip_file(draft, default);
         }
     }
     servers
+}
+
+/// Servers of the manifest that its client passes over for the default file; they
+/// keep no secret, and are named if they are others.
+fn unread(
+    draft: &mut Draft,
+    client: Client,
+    text: &Text<'_>,
+    member: &Member,
+    default: &str,
+    manifest: &mut Json,
+) {
+    let written = Json::of(&member.value);
+    let items = match &written {
+        Json::Array(items) => items.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    let named: Vec<Option<String>> = items.iter().map(|item| relative(item.as_str()?)).collect();
+    if named.iter().all(|path| path.as_deref() == Some(default)) {
+        return;
+    }
+    for path in named.into_iter().flatten() {
+        secrets::strip_file(draft, &path);
+    }
+    let mut servers = Json::object([(SERVERS, written)]);
+    if secrets::strip_and_tell(draft, text, &mut servers) {
+        manifest.set(SERVERS, servers.get(SERVERS).cloned().unwrap_or(Json::Null));
+    }
+    let why = format!(
+        "{} reads {default} alone where there is one",
+        client.label()
+    );
+    draft.lose(place(
+        Loss::new(
+            LossKind::Unread,
+            text.path,
+            "MCP servers that the manifest names",
+            why,
+        ),
+        text,
+        member,
+    ));
 }
 
 fn lost(draft: &mut Draft, text: &Text<'_>, node: &Node, path: &str, why: &str) {
