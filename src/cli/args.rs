@@ -366,7 +366,7 @@ Examples:
   apkit sync --from package.json --field version        after `npm version`
 
 A field is kept in step where both files have it. Exit status: 1 if --check finds
-a difference.
+a difference, or one is left that only you can correct.
 ";
 
 #[derive(Debug, Args)]

@@ -34,12 +34,15 @@ pub(crate) fn run(arguments: &Init) -> Result<Exit, Failure> {
         error,
     };
     let package = package::load(directory, "", &package::Options::default()).map_err(read)?;
-    // What was there already may be at fault; what was written is not.
-    let found = package
-        .diagnostics
-        .iter()
-        .filter(|finding| Threshold::Warning.is_reached_by(finding.code))
-        .count();
+    let findings = package.diagnostics.iter();
+    let findings = findings.filter(|finding| Threshold::Warning.is_reached_by(finding.code));
+    let paths: Vec<&str> = findings.map(|finding| finding.path.as_str()).collect();
+    let is_ours = |path: &&str| outputs.iter().any(|output| output.path == **path);
+    let whose = match paths.iter().any(|path| !is_ours(path)) {
+        true => "Of what was there already",
+        false => "Of what was written",
+    };
+    let found = paths.len();
     let shown = show(directory);
     output::to_stdout(|out| {
         for output in &outputs {
@@ -50,11 +53,11 @@ pub(crate) fn run(arguments: &Init) -> Result<Exit, Failure> {
             0 => writeln!(out, "\n{} passes `apkit validate --strict`.", visible(name))?,
             1 => writeln!(
                 out,
-                "\nOf what was there already, 1 finding is left: apkit validate --strict {shown}"
+                "\n{whose}, 1 finding is left: apkit validate --strict {shown}"
             )?,
             found => writeln!(
                 out,
-                "\nOf what was there already, {found} findings are left: apkit validate --strict {shown}"
+                "\n{whose}, {found} findings are left: apkit validate --strict {shown}"
             )?,
         }
         writeln!(out, "\nNext:")?;

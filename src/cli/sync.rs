@@ -32,9 +32,10 @@ pub(crate) fn run(arguments: &Sync) -> Result<Exit, Failure> {
     for (path, reason) in &plan.unread {
         fail(sync::Error::Source(path.clone(), reason.clone())).tell();
     }
+    let left = plan.drifts.iter().any(|drift| drift.by_hand);
     Ok(if !plan.unread.is_empty() {
         Exit::Failed
-    } else if arguments.check && !plan.drifts.is_empty() {
+    } else if left || (arguments.check && !plan.drifts.is_empty()) {
         Exit::Findings
     } else {
         Exit::Clean
@@ -50,14 +51,23 @@ fn write_text(plan: &Plan, arguments: &Sync) -> Result<(), Failure> {
                 field,
                 says,
                 source,
+                by_hand,
             } = drift;
-            let (path, says, source) = (visible(path), quoted(says), quoted(source));
+            let says = match by_hand {
+                true => visible(says).into_owned(),
+                false => quoted(says),
+            };
+            let (path, source) = (visible(path), quoted(source));
             let (line, column) = (location.line, location.column);
-            if arguments.check {
+            if arguments.check || *by_hand {
                 let from = visible(&arguments.from);
+                let left = match by_hand {
+                    true => "; correct it by hand",
+                    false => "",
+                };
                 writeln!(
                     out,
-                    "{path}:{line}:{column}: {field} is {says}, and {source} in {from}"
+                    "{path}:{line}:{column}: {field} is {says}, and {source} in {from}{left}"
                 )?;
             } else {
                 writeln!(
@@ -67,11 +77,14 @@ fn write_text(plan: &Plan, arguments: &Sync) -> Result<(), Failure> {
             }
         }
         let compared = match &plan.compared[..] {
-            [] => "no other manifest is there".to_owned(),
+            [] if plan.unread.is_empty() => "no other manifest is there".to_owned(),
+            // What cannot be read is told behind the report.
+            [] => return writeln!(out, "compared nothing"),
             compared => format!("compared {}", visible(&compared.join(", "))),
         };
-        match (plan.drifts.len(), arguments.check) {
-            (0, _) => writeln!(out, "in step: {compared}"),
+        match (plan.drifts.len(), arguments.check || plan.files.is_empty()) {
+            (0, _) if plan.unread.is_empty() => writeln!(out, "in step: {compared}"),
+            (0, _) => writeln!(out, "no difference in what can be read: {compared}"),
             (1, true) => writeln!(out, "1 difference: {compared}"),
             (count, true) => writeln!(out, "{count} differences: {compared}"),
             (_, false) => {
@@ -114,6 +127,8 @@ struct Entry<'p> {
     field: &'p str,
     says: &'p str,
     source: &'p str,
+    /// `says` is a type, and only the file's author can correct it.
+    by_hand: bool,
 }
 
 #[derive(Serialize)]
@@ -138,6 +153,7 @@ fn write_json(plan: &Plan, arguments: &Sync) -> Result<(), Failure> {
                 field: &drift.field,
                 says: &drift.says,
                 source: &drift.source,
+                by_hand: drift.by_hand,
             })
             .collect(),
         unread: plan

@@ -11,7 +11,7 @@ use crate::document::json;
 use crate::package;
 use crate::spec::foreign::{NATIVE_MANIFESTS, NODE_MANIFEST};
 use crate::spec::url::{self, UrlProblem};
-use crate::spec::{name, version};
+use crate::spec::{credential, name, placeholder, version};
 
 /// What to begin with.
 #[derive(Debug, Clone, Copy, Default)]
@@ -56,6 +56,9 @@ pub enum Error {
     /// The URL of the server is not one of an endpoint.
     #[error("the URL {0}")]
     Url(String),
+    /// A directory that something would be written to is a link.
+    #[error("{0} is a link, and nothing is written through one")]
+    Link(String),
     /// Files are there already.
     #[error("{} there already, and nothing is overwritten", occupied(.0))]
     Occupied(Vec<String>),
@@ -165,6 +168,19 @@ pub fn plan(directory: &Path, options: &Options<'_>) -> Result<Vec<Output>, Erro
                         }
                     }));
                 }
+                let mut query = url::query_pairs(address);
+                if query.any(|(name, value)| credential::held(Some(name), value).is_some())
+                    || credential::held(None, address).is_some()
+                {
+                    return Err(Error::Url(
+                        "looks as if it held a secret, and whatever is in a package is public: leave it out, the client supplies it".to_owned(),
+                    ));
+                }
+                if placeholder::find(address).next().is_some() {
+                    return Err(Error::Url(
+                        "holds a placeholder, and no client expands one there".to_owned(),
+                    ));
+                }
                 format!(
                     "{{\n      \"type\": \"streamable-http\",\n      \"url\": {}\n    }}",
                     string(address)
@@ -180,6 +196,9 @@ pub fn plan(directory: &Path, options: &Options<'_>) -> Result<Vec<Output>, Erro
             ),
         });
     }
+    if let Some(link) = outputs.iter().find_map(|output| link(directory, output)) {
+        return Err(Error::Link(link));
+    }
     let taken: Vec<String> = outputs
         .iter()
         .filter(|output| directory.join(&output.path).symlink_metadata().is_ok())
@@ -190,6 +209,15 @@ pub fn plan(directory: &Path, options: &Options<'_>) -> Result<Vec<Output>, Erro
     } else {
         Err(Error::Occupied(taken))
     }
+}
+
+/// The link that leads from the package to a file's place.
+fn link(directory: &Path, output: &Output) -> Option<String> {
+    let ends = output.path.match_indices('/').map(|(end, _)| end);
+    let mut above = ends.filter_map(|end| output.path.get(..end));
+    above
+        .find(|path| directory.join(path).is_symlink())
+        .map(str::to_owned)
 }
 
 /// Writes the files, all or none. Nothing that is there is touched.

@@ -50,19 +50,7 @@ fn text(member: &Member) -> Option<&str> {
 
 /// A field that is one text; `None` if the manifest says nothing about it.
 pub(super) fn field<'d>(object: &'d Object, shape: Shape, name: &str) -> Option<Field<'d>> {
-    let member = object.get(name)?;
-    let inner = match name {
-        "repository" => member
-            .value
-            .as_object()
-            .and_then(|object| object.get("url")),
-        "license" => member
-            .value
-            .as_object()
-            .and_then(|object| object.get("type")),
-        _ => None,
-    };
-    let member = inner.unwrap_or(member);
+    let member = inner(object.get(name)?, name);
     let value = text(member)?;
     let says = match name {
         "repository" => web_address(value),
@@ -84,6 +72,28 @@ pub(super) fn field<'d>(object: &'d Object, shape: Shape, name: &str) -> Option<
     })
 }
 
+/// The value of a field that has no type in which manifests hold it.
+pub(super) fn odd<'d>(object: &'d Object, name: &str) -> Option<&'d Node> {
+    let member = object.get(name)?;
+    let is_odd = match name {
+        "author" => author(object).is_none(),
+        "keywords" => keywords(object).is_none(),
+        _ => text(inner(member, name)).is_none(),
+    };
+    is_odd.then_some(&member.value)
+}
+
+/// The member that holds a text: `repository` and `license` may be objects.
+fn inner<'d>(member: &'d Member, name: &str) -> &'d Member {
+    let key = match name {
+        "repository" => "url",
+        "license" => "type",
+        _ => return member,
+    };
+    let object = member.value.as_object();
+    object.and_then(|object| object.get(key)).unwrap_or(member)
+}
+
 /// What to write to a field of one text, so that it says `says`: what only this
 /// manifest adds to the text stays.
 pub(super) fn written(field: &Field<'_>, shape: Shape, name: &str, says: &str) -> String {
@@ -97,6 +107,7 @@ pub(super) fn written(field: &Field<'_>, shape: Shape, name: &str, says: &str) -
         "repository" => {
             let front = if old.starts_with("git+") { "git+" } else { "" };
             let back = if old.ends_with(".git") { ".git" } else { "" };
+            let says = says.strip_suffix(".git").unwrap_or(says);
             format!("{front}{says}{back}")
         }
         _ => says.to_owned(),
@@ -114,7 +125,7 @@ fn without_scope(name: &str) -> &str {
 pub(super) fn author(object: &Object) -> Option<(Person, &Node)> {
     let node = &object.get("author")?.value;
     if let Some(line) = node.as_text() {
-        return Some((Person::parse(line.as_str()?)?, node));
+        return Some((Person::named(line.as_str()?), node));
     }
     let parts = node.as_object()?;
     let mut person = Person::default();

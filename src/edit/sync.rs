@@ -44,6 +44,9 @@ pub struct Drift {
     pub says: String,
     /// What the source says.
     pub source: String,
+    /// The file holds no text there but something of this type (`says`), which only
+    /// its author can correct.
+    pub by_hand: bool,
 }
 
 /// What differs, and what would be written.
@@ -294,6 +297,10 @@ struct Comparison<'c> {
 
 impl Comparison<'_> {
     fn field(&mut self, object: &Object, field: &str) {
+        if let Some(node) = metadata::odd(object, field) {
+            self.odd(field, node);
+            return;
+        }
         match field {
             "author" => self.author(object),
             "keywords" => self.keywords(object),
@@ -309,11 +316,32 @@ impl Comparison<'_> {
             field,
             says: credential::masked(says).into_owned(),
             source: credential::masked(source).into_owned(),
+            by_hand: false,
         });
         self.edits.push(Edit {
             path: self.other.path.clone(),
             span,
             replacement: new,
+        });
+    }
+
+    /// A value of a type that manifests do not have there.
+    fn odd(&mut self, field: &str, node: &Node) {
+        let ours = match field {
+            "author" => metadata::author(self.source).map(|(person, _)| person.line()),
+            "keywords" => metadata::keywords(self.source).map(|(words, _)| words.join(", ")),
+            _ => metadata::field(self.source, self.shape, field).map(|ours| ours.says),
+        };
+        let Some(ours) = ours else {
+            return;
+        };
+        self.drifts.push(Drift {
+            path: self.other.display.clone(),
+            location: self.lines.locate(node.span),
+            field: field.to_owned(),
+            says: node.type_name().to_owned(),
+            source: credential::masked(&ours).into_owned(),
+            by_hand: true,
         });
     }
 

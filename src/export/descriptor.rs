@@ -1,10 +1,12 @@
 //! A package that describes a server, made from the command line.
 
 use super::PlanError;
+use super::client::SERVERS;
 use super::draft::Draft;
 use super::json::{Json, Text};
 use super::paths::relative;
-use crate::spec::{credential, url, version};
+use crate::spec::version::{self, SchemaKind, Selection};
+use crate::spec::{credential, url};
 
 /// A server to describe.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,28 +65,49 @@ impl Transport {
 /// Adds the server to the `mcp.json` of the package.
 pub(super) fn add(draft: &mut Draft, server: &Descriptor) -> Result<(), PlanError> {
     refuse_secrets(server)?;
-    let mut servers = match draft.bytes("mcp.json") {
-        None => Vec::new(),
+    let mut document = match draft.bytes("mcp.json") {
+        None => Json::object([("$schema", Json::string(version::current().mcp_schema))]),
         Some(bytes) => {
             let text = Text::read("mcp.json", bytes).map_err(|error| PlanError::Manifest {
                 path: "mcp.json".to_owned(),
                 message: error.message,
             })?;
             let document = Json::of(&text.document.root);
-            let servers = document.get("mcpServers").and_then(Json::as_object);
-            servers.unwrap_or_default().to_vec()
+            // Whatever is off in it would be on in what is written.
+            match off(&document) {
+                None => document,
+                Some(why) => return Err(PlanError::ServersOff(why)),
+            }
         }
     };
+    let servers = document.get(SERVERS).and_then(Json::as_object);
+    let mut servers = servers.unwrap_or_default().to_vec();
     if servers.iter().any(|(name, _)| *name == server.name) {
         return Err(PlanError::ServerExists(server.name.clone()));
     }
     servers.push((server.name.clone(), entry(draft, &server.launch)?));
-    let document = Json::object([
-        ("$schema", Json::string(version::current().mcp_schema)),
-        ("mcpServers", Json::Object(servers)),
-    ]);
+    document.set(SERVERS, Json::Object(servers));
     draft.put_json("mcp.json", &document);
     Ok(())
+}
+
+/// Why clients turn the servers of an `mcp.json` off, as far as its top tells
+/// (§7.1).
+fn off(document: &Json) -> Option<String> {
+    let Some(members) = document.as_object() else {
+        return Some("it is no object".to_owned());
+    };
+    let schema = document.get("$schema").and_then(Json::as_str);
+    let selected = schema.map(|schema| version::select(schema, SchemaKind::Mcp, true));
+    if !matches!(selected, Some(Selection::Supported(_))) {
+        return Some("its $schema names no version that is known".to_owned());
+    }
+    if document.get(SERVERS).and_then(Json::as_object).is_none() {
+        return Some(format!("it has no object {SERVERS}"));
+    }
+    let others = members.iter().map(|(key, _)| key.as_str());
+    let mut others = others.filter(|key| !["$schema", SERVERS].contains(key));
+    others.next().map(|key| format!("it has a field {key:?}"))
 }
 
 fn entry(draft: &mut Draft, launch: &Launch) -> Result<Json, PlanError> {

@@ -161,6 +161,9 @@ loss_kinds! {
     /// The package already has a manifest for the client that is exported to,
     /// and it does not lead to everything that the package has.
     TargetManifest = "target-manifest", Detail, "the manifest is kept as its author wrote it";
+    /// A file where the client that is exported to looks by itself, and clients of
+    /// the portable format do not. Nobody has loaded it from this package before.
+    TargetDefault = "target-default", Detail, "that client loads it, other clients of the package do not";
 }
 
 /// One thing that the export could not carry over.

@@ -232,6 +232,11 @@ pub enum PlanError {
     /// A server of that name is there already.
     #[error("the package has a server {0:?} already")]
     ServerExists(String),
+    /// No client loads a server of the `mcp.json` that is there.
+    #[error(
+        "clients load no server of the mcp.json that is there: {0}; correct that first (`apkit validate` tells more)"
+    )]
+    ServersOff(String),
     /// The command of the server is not in the package.
     #[error("{0} is no file of the package: name the directory that holds it as SOURCE")]
     NoCommand(String),

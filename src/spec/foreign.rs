@@ -61,6 +61,7 @@ pub const NATIVE_MANIFESTS: &[(&str, &str)] = &[
     (".codex-plugin/plugin.json", "Codex"),
     (".cursor-plugin/plugin.json", "Cursor"),
     (".github/plugin/plugin.json", "GitHub Copilot"),
+    (".plugin/plugin.json", "GitHub Copilot"),
 ];
 
 /// The manifest of Node packages, at the package root.
@@ -130,8 +131,7 @@ pub fn schema_host(schema: &str) -> Option<&str> {
 }
 
 /// The client that looks for its manifest in a directory of this path: one of
-/// [`NATIVE_MANIFESTS`], or by the custom of clients `.NAME-plugin` and
-/// `.plugin`. Such a directory is no package root.
+/// [`NATIVE_MANIFESTS`], or by the custom of clients `.NAME-plugin`. Such a directory is no package root.
 pub fn native_directory(path: &str) -> Option<&str> {
     let ends_with = |place: &str| {
         let directory = place.strip_suffix("/plugin.json").unwrap_or(place);
@@ -145,9 +145,6 @@ pub fn native_directory(path: &str) -> Option<&str> {
     }
     let last = path.rsplit('/').next().unwrap_or_default();
     let name = last.strip_prefix('.')?;
-    if name == "plugin" {
-        return Some("other clients");
-    }
     name.strip_suffix("-plugin").filter(|name| !name.is_empty())
 }
 
@@ -196,7 +193,7 @@ mod tests {
             ("a/.codex-plugin", Some("Codex")),
             ("x/.github/plugin", Some("GitHub Copilot")),
             ("x/.grok-plugin", Some("grok")),
-            ("x/.plugin", Some("other clients")),
+            ("x/.plugin", Some("GitHub Copilot")),
             ("x/my-plugin", None),
             ("x/not.github/plugin", None),
             ("x/.-plugin", None),

@@ -86,36 +86,34 @@ pub fn is_address(text: &str) -> bool {
     text.starts_with("https://") || text.starts_with("http://")
 }
 
-/// Hosts that have a short form of their own, as npm reads it.
+/// Hosts whose repositories have their web address under the same path, with the
+/// short form that npm reads.
 const HOSTS: &[(&str, &str)] = &[
-    ("github:", "https://github.com/"),
-    ("gitlab:", "https://gitlab.com/"),
-    ("bitbucket:", "https://bitbucket.org/"),
+    ("github:", "github.com"),
+    ("gitlab:", "gitlab.com"),
+    ("bitbucket:", "bitbucket.org"),
 ];
 
-/// The address of a repository for people: without what only git needs.
+/// The address of a repository for people: without what only git needs. Of an
+/// address that only git can use (ssh, the git protocol) the page is known for
+/// well-known hosts alone; others, and those with a port, stay as they are.
 pub fn web_address(repository: &str) -> String {
-    let mut text = repository.trim();
-    text = text.strip_prefix("git+").unwrap_or(text);
-    text = text.strip_suffix(".git").unwrap_or(text);
+    let text = repository.trim();
+    let bare = text.strip_prefix("git+").unwrap_or(text);
+    let bare = bare.strip_suffix(".git").unwrap_or(bare);
     for (short, host) in HOSTS {
-        if let Some(path) = text.strip_prefix(short) {
-            return format!("{host}{path}");
+        if let Some(path) = bare.strip_prefix(short) {
+            return format!("https://{host}/{path}");
         }
     }
-    if let Some((host, path)) = text
-        .strip_prefix("git@")
-        .and_then(|rest| rest.split_once(':'))
-    {
-        return format!("https://{host}/{path}");
+    if is_address(bare) {
+        return bare.to_owned();
     }
-    for scheme in ["git://", "ssh://git@", "ssh://"] {
-        if let Some(rest) = text.strip_prefix(scheme) {
-            return format!("https://{rest}");
-        }
+    if let Some(page) = page(bare) {
+        return page;
     }
     // `owner/name` alone is short for GitHub.
-    let mut parts = text.split('/');
+    let mut parts = bare.split('/');
     let part = |part: Option<&str>| {
         part.is_some_and(|part| {
             !part.is_empty()
@@ -125,9 +123,30 @@ pub fn web_address(repository: &str) -> String {
         })
     };
     if part(parts.next()) && part(parts.next()) && parts.next().is_none() {
-        return format!("https://github.com/{text}");
+        return format!("https://github.com/{bare}");
     }
     text.to_owned()
+}
+
+/// The page of a repository that an address of git leads to.
+fn page(address: &str) -> Option<String> {
+    let rest = match address.split_once("://") {
+        Some(("git" | "ssh", rest)) => rest,
+        Some(_) => return None,
+        None => address,
+    };
+    let rest = rest.strip_prefix("git@").unwrap_or(rest);
+    let end = rest.find(['/', ':'])?;
+    let (host, path) = (rest.get(..end)?, rest.get(end + 1..)?);
+    let known = HOSTS
+        .iter()
+        .find(|(_, known)| host.eq_ignore_ascii_case(known));
+    let (_, host) = known?;
+    // Behind a colon there may be a port.
+    let first = path.split('/').next().unwrap_or_default();
+    let is_port =
+        rest.get(end..)?.starts_with(':') && first.bytes().all(|byte| byte.is_ascii_digit());
+    (!is_port && path.contains('/')).then(|| format!("https://{host}/{path}"))
 }
 
 #[cfg(test)]
@@ -177,6 +196,19 @@ mod tests {
         ] {
             assert_eq!(web_address(text), "https://github.com/a/b", "{text}");
         }
+        for text in [
+            "ssh://git@git.corp.example:2222/team/r.git",
+            "ssh://git@github.com:2222/a/b.git",
+            "git@git.corp.example:team/r.git",
+            "git://git.corp.example/team/r.git",
+            "file:///srv/r.git",
+        ] {
+            assert_eq!(web_address(text), text);
+        }
+        assert_eq!(
+            web_address("git+ssh://git@github.com:a/b.git"),
+            "https://github.com/a/b"
+        );
         assert_eq!(web_address("gitlab:a/b"), "https://gitlab.com/a/b");
         assert_eq!(web_address("https://x.example/a"), "https://x.example/a");
         assert_eq!(web_address("./a/b/c"), "./a/b/c");

@@ -436,6 +436,12 @@ fn manifest_cases() -> Vec<Case> {
 }
 
 fn target_cases() -> Vec<Case> {
+    let mut with_hooks = input(&[
+        ("plugin.json", &manifest("pack", "")),
+        ("skills/tides/SKILL.md", SKILL),
+        ("hooks/hooks.json", "{}"),
+    ]);
+    with_hooks.target = Target::ClaudeCode;
     vec![
         case(
             package(
@@ -469,6 +475,14 @@ fn target_cases() -> Vec<Case> {
             Some("/mcpServers/s/cwd"),
             None,
             "./skills",
+        ),
+        case(
+            with_hooks,
+            "target-default",
+            "hooks/hooks.json",
+            None,
+            None,
+            "looks there by itself",
         ),
     ]
 }

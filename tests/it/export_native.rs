@@ -1159,10 +1159,7 @@ fn people_and_repositories_are_read_in_npms_shapes() {
         (json!("A (she)"), json!({"name": "A (she)"})),
     ] {
         for (repository, address) in [
-            (
-                "git+ssh://git@git.example/a/b.git",
-                "https://git.example/a/b",
-            ),
+            ("git+ssh://git@github.com/a/b.git", "https://github.com/a/b"),
             ("https://git.example/a.git", "https://git.example/a.git"),
         ] {
             let manifest = json!({

@@ -631,3 +631,52 @@ fn wrong_use_is_told() {
     }
     assert!(!place.path().join("o").exists());
 }
+
+#[test]
+fn a_server_brings_no_other_to_life() {
+    let place = Place::new();
+    place.write("k/plugin.json", manifest("k", "\"version\": \"1.0.0\""));
+    place.write("k/skills/tides/SKILL.md", SKILL);
+    let server = r#"{"z": {"type": "stdio", "command": "npx"}}"#;
+    let ours = mcp(server);
+    let arguments = [
+        "export",
+        "k",
+        "--server",
+        "x",
+        "--url",
+        "https://h.example/mcp",
+        "--out",
+        "q",
+    ];
+    for (text, why) in [
+        (
+            ours.replace("1.0.0", "9.0.0"),
+            "$schema names no version that is known",
+        ),
+        (
+            ours.replacen('{', "{\"extra\": 1,", 1),
+            "it has a field \"extra\"",
+        ),
+        (
+            format!("{{\"servers\": {server}}}"),
+            "$schema names no version that is known",
+        ),
+        (
+            ours.replace("mcpServers", "servers"),
+            "it has no object mcpServers",
+        ),
+    ] {
+        place.write("k/mcp.json", text);
+        let run = place.run(arguments);
+        assert_eq!(run.status, Some(2), "{run:?}");
+        assert!(run.stderr.contains(why), "{why}: {run:?}");
+        assert!(!place.path().join("q").exists());
+    }
+    place.write("k/mcp.json", ours);
+    let run = place.run(arguments);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    let written: Value = serde_json::from_str(&place.read("q/mcp.json")).unwrap();
+    let names: Vec<_> = written["mcpServers"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["x", "z"]);
+}

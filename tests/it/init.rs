@@ -175,3 +175,39 @@ fn the_workflow_is_the_one_of_the_readme() {
         );
     }
 }
+
+#[test]
+fn addresses_that_would_be_refused_are_not_written() {
+    let place = Place::new();
+    for (url, why) in [
+        (
+            "https://h.example/mcp?token=zz-0123456789abcdef",
+            "looks as if it held a secret",
+        ),
+        ("https://${H}/mcp", "holds a placeholder"),
+        ("https://h.example/${TENANT}/mcp", "holds a placeholder"),
+    ] {
+        let run = place.run(["init", "g", "--server", "http", "--url", url]);
+        assert_eq!((run.status, run.stdout.as_str()), (Some(2), ""), "{run:?}");
+        assert!(run.stderr.contains(why), "{run:?}");
+        assert!(!run.stderr.contains("zz-0123456789abcdef"), "{run:?}");
+        assert!(!place.path().join("g").exists());
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn nothing_is_written_through_a_link() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path().join("out")).unwrap();
+    std::fs::create_dir_all(place.path().join("d")).unwrap();
+    std::os::unix::fs::symlink("../out", place.path().join("d/skills")).unwrap();
+    let run = place.run(["init", "d"]);
+    assert_eq!(run.status, Some(2), "{run:?}");
+    assert!(run.stderr.contains("skills is a link"), "{run:?}");
+    assert_eq!(
+        std::fs::read_dir(place.path().join("out")).unwrap().count(),
+        0
+    );
+    assert!(!place.path().join("d/plugin.json").exists());
+}

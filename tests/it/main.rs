@@ -19,6 +19,7 @@ mod export_packages;
 mod export_place;
 mod export_skills;
 mod export_support;
+mod export_targets;
 mod fake_everos;
 mod fix;
 mod hook_capture;

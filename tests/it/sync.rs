@@ -223,7 +223,6 @@ fn it_agrees_with_the_advice_about_versions() {
         ),
         ("package.json", "{\"version\": \"0.0.0\"}"),
         ("package.json", "{\"version\": \"0.0.0-dev\"}"),
-        ("package.json", "{\"version\": 1}"),
         (
             ".claude-plugin/plugin.json",
             "{\"version\": \"0.0.0\", \"private\": true}",
@@ -312,4 +311,109 @@ fn links_are_followed_inside_the_package_only() {
     assert_eq!(place.read("outside.json"), "{\"version\": \"1.0.0\"}");
     assert_eq!(place.read("p/meta/plugin.json"), "{\"version\": \"1.4.0\"}");
     assert!(link.symlink_metadata().expect("a link").is_symlink());
+}
+
+#[test]
+fn every_difference_is_told_also_one_that_is_yours_to_correct() {
+    let source = "\"version\": \"2.0.0\", \"description\": \"New\", \"author\": {\"name\": \"Mara\"}, \
+                  \"repository\": \"https://github.com/a/b\"";
+    for (path, other, check, after) in [
+        (
+            "package.json",
+            r#"{"author": "Somebody Else (she/her)"}"#,
+            vec![r#"author is "Somebody Else (she/her)", and "Mara" in plugin.json"#],
+            Some(r#"{"author": "Mara"}"#),
+        ),
+        (
+            ".claude-plugin/plugin.json",
+            r#"{"version": 1.5, "description": ["Old"], "author": null}"#,
+            vec![
+                r#"version is a number, and "2.0.0" in plugin.json; correct it by hand"#,
+                r#"description is an array, and "New" in plugin.json; correct it by hand"#,
+                r#"author is null, and "Mara" in plugin.json; correct it by hand"#,
+            ],
+            None,
+        ),
+        (
+            ".plugin/plugin.json",
+            r#"{"version": "1.0.0"}"#,
+            vec![r#"version is "1.0.0", and "2.0.0" in plugin.json"#],
+            Some(r#"{"version": "2.0.0"}"#),
+        ),
+        (
+            "package.json",
+            r#"{"repository": {"url": "git+ssh://git@github.com:a/b.git"}}"#,
+            vec![],
+            None,
+        ),
+        (
+            "package.json",
+            r#"{"repository": "ssh://git@git.corp.example:2222/team/r.git"}"#,
+            vec![
+                r#"repository is "ssh://git@git.corp.example:2222/team/r.git", and "https://github.com/a/b" in plugin.json"#,
+            ],
+            Some(r#"{"repository": "https://github.com/a/b.git"}"#),
+        ),
+    ] {
+        let place = Place::new();
+        place.write("p/plugin.json", manifest("p", source));
+        place.write(&format!("p/{path}"), other);
+        let run = place.run(["sync", "p", "--check"]);
+        let found: Vec<&str> = run
+            .stdout
+            .lines()
+            .filter_map(|line| {
+                Some(
+                    line.strip_prefix(&format!("{path}:1:"))?
+                        .split_once(": ")?
+                        .1,
+                )
+            })
+            .collect();
+        assert_eq!(found, check, "{run:?}");
+        assert_eq!(run.status, Some(i32::from(!check.is_empty())), "{run:?}");
+        let run = place.run(["sync", "p"]);
+        let left = check.iter().any(|line| line.ends_with("by hand"));
+        assert_eq!(run.status, Some(i32::from(left)), "{run:?}");
+        assert_eq!(place.read(&format!("p/{path}")), after.unwrap_or(other));
+    }
+}
+
+#[test]
+fn nothing_is_in_step_that_cannot_be_read() {
+    let place = Place::new();
+    place.write("p/plugin.json", manifest("p", ""));
+    place.write(
+        "p/.claude-plugin/plugin.json",
+        "\u{FEFF}{\"version\": \"1.0.0\"}",
+    );
+    let run = place.run(["sync", "p", "--check"]);
+    assert_eq!(
+        (run.status, run.stdout.as_str()),
+        (Some(2), "compared nothing\n"),
+        "{run:?}"
+    );
+    assert!(run.stderr.contains(".claude-plugin/plugin.json"), "{run:?}");
+}
+
+#[test]
+fn a_repository_that_only_git_reaches_keeps_its_address() {
+    let address = "ssh://git@git.corp.example:2222/team/r.git";
+    let place = Place::new();
+    let object = format!("\"repository\": {{\"type\": \"git\", \"url\": \"{address}\"}}");
+    place.write("p/plugin.json", manifest("p", &object));
+    place.write("n/package.json", format!("{{\"name\": \"n\", {object}}}"));
+    place.run(["fix", "p"]);
+    assert!(
+        place
+            .read("p/plugin.json")
+            .contains(&format!("\"repository\": \"{address}\""))
+    );
+    let run = place.run(["init", "n"]);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    assert!(
+        place
+            .read("n/plugin.json")
+            .contains(&format!("\"repository\": \"{address}\""))
+    );
 }

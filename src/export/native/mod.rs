@@ -5,7 +5,7 @@
 mod metadata;
 mod moves;
 mod others;
-mod parts;
+pub(super) mod parts;
 mod secrets;
 mod server;
 mod servers;

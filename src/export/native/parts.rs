@@ -188,7 +188,7 @@ fn with_default(
 }
 
 /// Every file in place of the directories that hold them.
-fn each_file(draft: &Draft, places: Json) -> Json {
+pub(in super::super) fn each_file(draft: &Draft, places: Json) -> Json {
     let Json::Array(places) = places else {
         return places;
     };

@@ -1,0 +1,214 @@
+//! What single clients get beside the portable files, by the binary.
+
+use serde_json::{Value, json};
+
+use crate::export_support::SKILL;
+use crate::support::{Place, Run, manifest, mcp};
+
+const CLAUDE: &str = ".claude-plugin/plugin.json";
+
+fn package(place: &Place, member: &str) {
+    place.write(
+        "p/plugin.json",
+        manifest("p", &format!("\"version\": \"1.0.0\"{member}")),
+    );
+    place.write("p/skills/tides/SKILL.md", SKILL);
+}
+
+fn export(place: &Place, arguments: &[&str]) -> Run {
+    place.run(
+        [
+            &["export", "p", "--target", "claude-code", "--out", "out"],
+            arguments,
+        ]
+        .concat(),
+    )
+}
+
+fn written(place: &Place, path: &str) -> Value {
+    serde_json::from_str(&place.read(&format!("out/{path}"))).expect("JSON")
+}
+
+/// Kind, place and subject of each loss.
+fn losses(place: &Place) -> Vec<(String, String, String)> {
+    let run = export(place, &["--dry-run", "--format", "json"]);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{run:?}"));
+    let losses = report["losses"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    losses
+        .map(|loss| {
+            (
+                text(&loss["kind"]),
+                text(&loss["path"]),
+                text(&loss["what"]),
+            )
+        })
+        .collect()
+}
+
+fn loss(kind: &str, path: &str, what: &str) -> (String, String, String) {
+    (kind.to_owned(), path.to_owned(), what.to_owned())
+}
+
+#[test]
+fn parts_that_extensions_points_to_are_in_the_manifest() {
+    let place = Place::new();
+    package(
+        &place,
+        r#", "extensions": {"com.anthropic.claude-code": {
+            "hooks": "./com.anthropic.claude-code/hooks.json",
+            "commands": ["com.anthropic.claude-code/commands", "./nowhere"],
+            "agents": "./com.anthropic.claude-code/agents/",
+            "lspServers": {"a": {"command": "x"}},
+            "colour": "blue"}}"#,
+    );
+    place.write("p/com.anthropic.claude-code/hooks.json", "{\"hooks\": {}}");
+    place.write("p/com.anthropic.claude-code/commands/c.md", "Hi.");
+    place.write("p/com.anthropic.claude-code/agents/a.md", "Hi.");
+    let run = export(&place, &[]);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    let manifest = written(&place, CLAUDE);
+    assert_eq!(
+        manifest,
+        json!({
+            "name": "p",
+            "version": "1.0.0",
+            "hooks": "./com.anthropic.claude-code/hooks.json",
+            "commands": "./com.anthropic.claude-code/commands",
+            "agents": "./com.anthropic.claude-code/agents/a.md",
+            "lspServers": {"a": {"command": "x"}}
+        })
+    );
+    assert_eq!(
+        losses(&place),
+        [loss(
+            "target-manifest",
+            "plugin.json",
+            "commands in the manifest for Claude Code"
+        )]
+    );
+}
+
+#[test]
+fn what_a_new_manifest_brings_to_life_is_named() {
+    let place = Place::new();
+    package(&place, "");
+    place.write("p/hooks/hooks.json", "{\"hooks\": {}}");
+    place.write("p/.mcp.json", "{\"mcpServers\": {}}");
+    place.write("p/agents/a.md", "Hi.");
+    assert_eq!(
+        losses(&place),
+        [
+            loss("target-default", ".mcp.json", "MCP servers in .mcp.json"),
+            loss("target-default", "agents", "agents in agents"),
+            loss(
+                "target-default",
+                "hooks/hooks.json",
+                "hooks in hooks/hooks.json"
+            ),
+        ]
+    );
+    assert_eq!(export(&place, &["--deny-losses"]).status, Some(1));
+    // Other clients of the package look at none of it.
+    let run = place.run([
+        "export",
+        "p",
+        "--target",
+        "codex",
+        "--out",
+        "out",
+        "--deny-losses",
+    ]);
+    assert_eq!(run.status, Some(0), "{run:?}");
+}
+
+#[test]
+fn a_manifest_that_is_there_has_to_lead_to_all_servers() {
+    let place = Place::new();
+    package(&place, "");
+    let server = r#"{"type": "stdio", "command": "npx"}"#;
+    place.write(
+        "p/mcp.json",
+        mcp(&format!("{{\"one\": {server}, \"two\": {server}}}")),
+    );
+    let lost = loss(
+        "target-manifest",
+        CLAUDE,
+        "the servers of mcp.json in Claude Code",
+    );
+    let servers = loss("target-manifest", CLAUDE, "its field \"mcpServers\"");
+    for (members, default, wanted) in [
+        (
+            r#""mcpServers": {"one": {}, "other": {}}"#,
+            None,
+            vec![lost.clone()],
+        ),
+        (r#""mcpServers": {"one": {}, "two": {}}"#, None, vec![]),
+        (
+            r#""mcpServers": "./nothing.json""#,
+            None,
+            vec![servers.clone(), lost.clone()],
+        ),
+        (
+            r#""mcpServers": {"one": {}}"#,
+            Some("{\"two\": {}}"),
+            vec![],
+        ),
+        (
+            r#""keywords": []"#,
+            Some("{\"mcpServers\": {\"one\": {}, \"two\": {}}}"),
+            vec![],
+        ),
+        (r#""keywords": []"#, Some("{}"), vec![lost.clone()]),
+    ] {
+        place.write(
+            &format!("p/{CLAUDE}"),
+            format!("{{\"name\": \"p\", \"version\": \"1.0.0\", {members}}}"),
+        );
+        place.write("p/.mcp.json", default.unwrap_or("{}"));
+        assert_eq!(losses(&place), wanted, "{members}");
+    }
+}
+
+#[test]
+fn paths_that_claude_code_refuses_are_corrected() {
+    let place = Place::new();
+    package(&place, "");
+    place.write("p/parts/c.md", "Hi.");
+    place.write(
+        &format!("p/{CLAUDE}"),
+        r#"{"name": "p", "version": "1.0.0", "skills": "skills", "commands": ["parts/c.md", "./parts"]}"#,
+    );
+    let run = export(&place, &["--deny-losses"]);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    assert_eq!(
+        written(&place, CLAUDE),
+        json!({
+            "name": "p",
+            "version": "1.0.0",
+            "skills": "./skills",
+            "commands": ["./parts/c.md", "./parts"]
+        })
+    );
+    assert!(
+        run.stdout.contains("paths of skills begin with ./ now"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn servers_never_replace_a_file_that_is_there() {
+    let place = Place::new();
+    package(&place, "");
+    place.write(
+        "p/mcp.json",
+        mcp(r#"{"one": {"type": "stdio", "command": "npx"}}"#),
+    );
+    place.write("p/com.anthropic.claude-code/mcp.json", "mine");
+    let run = export(&place, &["--deny-losses"]);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    assert_eq!(place.read("out/com.anthropic.claude-code/mcp.json"), "mine");
+    let path = "com.anthropic.claude-code/mcp-2.json";
+    assert_eq!(written(&place, CLAUDE)["mcpServers"], format!("./{path}"));
+    assert_eq!(written(&place, path)["mcpServers"]["one"]["command"], "npx");
+}
