@@ -4,7 +4,8 @@
 //! protocol and drop the others; what passes through here keeps its text, so a
 //! host gets from a server what the server wrote. The way to do that within
 //! rmcp's messages is a result that is one JSON *string* holding the text: no
-//! result of MCP is a string, and rmcp takes it for a result it does not know.
+//! result of MCP is a string, and rmcp takes it for a result it does not know. A
+//! notification travels within one of a method that only stands here.
 
 use std::borrow::Cow;
 
@@ -17,6 +18,9 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
+
+/// The method of a notification that holds another one as text.
+const WRAPPED: &str = "apkit/text";
 
 /// How the results of a server are handed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -115,26 +119,34 @@ pub(super) fn server_message(text: &str) -> Result<ServerJsonRpcMessage, serde_j
     }
 }
 
-/// The same message with its result as a string, for a reader of rmcp's own
-/// that [`server_message`] cannot take the place of. What is no answer, and the
-/// answer to `initialize`, stays as it is.
+/// The same message with its result as a string, or the notification as text within
+/// another one, for a reader of rmcp's own that [`server_message`] cannot take the
+/// place of. Requests, errors and the answer to `initialize` stay as they are.
 fn veiled(text: &str) -> Cow<'_, str> {
-    let Ok(Envelope {
-        id: Some(id),
-        method: None,
-        result: Some(result),
-        error: None,
-        ..
-    }) = serde_json::from_str(text)
-    else {
+    let Ok(envelope) = serde_json::from_str::<Envelope<'_>>(text) else {
         return Cow::Borrowed(text);
     };
-    match result_of(result) {
-        ServerResult::CustomResult(CustomResult(result)) => {
-            Cow::Owned(json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string())
-        }
-        _ => Cow::Borrowed(text),
-    }
+    let veiled = match envelope {
+        Envelope {
+            id: None,
+            method: Some(_),
+            ..
+        } => json!({"jsonrpc": "2.0", "method": WRAPPED, "params": {"message": text}}),
+        Envelope {
+            id: Some(id),
+            method: None,
+            result: Some(result),
+            error: None,
+            ..
+        } => match result_of(result) {
+            ServerResult::CustomResult(CustomResult(result)) => {
+                json!({"jsonrpc": "2.0", "id": id, "result": result})
+            }
+            _ => return Cow::Borrowed(text),
+        },
+        _ => return Cow::Borrowed(text),
+    };
+    Cow::Owned(veiled.to_string())
 }
 
 fn result_of(result: &RawValue) -> ServerResult {
@@ -202,6 +214,7 @@ impl From<ServerJsonRpcMessage> for Incoming {
             }
             ServerJsonRpcMessage::Notification(notification) => match notification.notification {
                 ServerNotification::CustomNotification(custom) => {
+                    let custom = unwrapped(&custom).unwrap_or(custom);
                     Self::Notification(custom.method, custom.params.and_then(unveiled))
                 }
                 typed => {
@@ -212,6 +225,16 @@ impl From<ServerJsonRpcMessage> for Incoming {
                 }
             },
         }
+    }
+}
+
+/// The notification that another one holds as text.
+fn unwrapped(outer: &CustomNotification) -> Option<CustomNotification> {
+    let text = outer.params.as_ref().filter(|_| outer.method == WRAPPED)?;
+    let message = server_message(text.get("message")?.as_str()?).ok()?;
+    match message.into_notification()? {
+        ServerNotification::CustomNotification(inner) => Some(inner),
+        _ => None,
     }
 }
 
@@ -332,6 +355,10 @@ mod tests {
             (
                 r#"{"jsonrpc":"2.0","method":"notifications/own","params":{"a":1}}"#,
                 r#"notifications/own {"a":1}"#,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1,"a":1.50}}"#,
+                r#"notifications/progress {"progressToken":1,"progress":1,"a":1.50}"#,
             ),
         ] {
             assert_eq!(read(server_message(line).expect("a message")), expected);

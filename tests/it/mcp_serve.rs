@@ -4,4 +4,5 @@ mod end;
 mod isolation;
 mod offer;
 mod pass;
+#[cfg(target_os = "linux")]
 mod soak;

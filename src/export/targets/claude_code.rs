@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::client::{Client, Part, SERVERS};
+use super::super::client::{Client, Part, Reads, SERVERS};
 use super::super::draft::Draft;
 use super::super::json::{Json, Text};
 use super::super::loss::{Loss, LossKind};
@@ -132,8 +132,9 @@ fn place(draft: &Draft, item: &Json) -> Result<Json, String> {
 /// Names what lies where Claude Code looks by itself.
 fn report_defaults(draft: &mut Draft, manifest: &Json) {
     let client = Client::ClaudeCode;
-    let reads =
-        |part: &&Part| manifest.get(part.field).is_none() || client.merges_default(part.field);
+    let reads = |part: &&Part| {
+        manifest.get(part.field).is_none() || client.reads(part.field) != Reads::Named
+    };
     for part in client.parts().iter().filter(reads) {
         let is_named = manifest.get(part.field).is_some_and(|value| {
             value.as_str().and_then(relative).as_deref() == Some(part.default)

@@ -1,5 +1,6 @@
 //! How it ends, and what is left then: nothing.
 
+#[cfg(unix)]
 use std::process::Command;
 use std::time::Duration;
 

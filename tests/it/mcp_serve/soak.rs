@@ -16,7 +16,6 @@ fn resident(id: u32) -> u64 {
     number.parse().expect("a number")
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn memory_stays_the_same_over_many_calls() {
     let full = std::env::var_os("APKIT_TESTS_FULL").is_some();
