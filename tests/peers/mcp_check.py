@@ -290,7 +290,7 @@ def claude(c, args, user, path):
     host = Claude(args, "host")
     config = args.work / "mcp-config.json"
     # Claude Code waits two seconds for the tools; what comes later is announced to it.
-    server = {"command": str(args.apkit), "args": ["mcp", "serve", str(path), "--allow-stdio", "--wait", "1"],
+    server = {"command": str(args.apkit), "args": ["mcp", "serve", str(path), "--allow-stdio"],
               "env": {name: user.env[name] for name in ("PATH", "HOME")}}
     config.write_text(json.dumps({"mcpServers": {"apkit": server}}), encoding="utf-8")
     uses = [("Bash", {"command": "sleep 8"}),

@@ -45,7 +45,7 @@ pub(super) struct Arguments {
 
     /// How long a host that asks for the tools waits for servers that are still being
     /// started
-    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..=600))]
     wait: u64,
 
     #[command(flatten)]
