@@ -123,6 +123,15 @@ pub enum Error {
     /// libgit2 says so.
     #[error("{0}")]
     Git(String),
+    /// To read it takes too much memory.
+    #[error(
+        "to unpack what the repository sent takes more than {} MiB of memory, or has no end; no repository of packages needs that, and this one may have been made to fill it",
+        limit >> 20
+    )]
+    Memory {
+        /// The most that is given, in bytes.
+        limit: usize,
+    },
     /// The working directory for the fetch cannot be used.
     #[error("no room for the fetch in {}: {error}", path.display())]
     Scratch {

@@ -16,6 +16,7 @@
 //! | `daemon` | the protocol of `git daemon`, on this machine |
 //! | `stream` | what both of these are to libgit2 |
 //! | `server`, `local` | a repository behind a server, and one on this machine |
+//! | `memory` | how much of it libgit2 gets |
 //! | `lookup` | commits by full and short ids |
 //! | `tree` | from a commit to the stage |
 //!
@@ -27,7 +28,8 @@
 //! of the repository around the working directory never counts.
 //!
 //! The binding's process-wide tables are changed once: libgit2 looks for its
-//! configuration nowhere any more, and knows the scheme `apkit://`. Programs that
+//! configuration nowhere any more, counts the memory it takes for a fetch, and
+//! knows the scheme `apkit://`. Programs that
 //! embed this library and use libgit2 besides should know.
 
 mod address;
@@ -40,6 +42,7 @@ mod error;
 mod http;
 mod local;
 mod lookup;
+mod memory;
 mod reference;
 mod server;
 mod ssh;
@@ -98,11 +101,11 @@ impl From<Found> for Resolved {
 ///
 /// The repository, the reference, the directory or a commit is not there, the
 /// server does not answer as it should, or the tree is refused.
-pub fn fetch(
-    source: &GitSource,
-    request: &Request<'_>,
-    mut stage: Stage,
-) -> Result<Fetched, Error> {
+pub fn fetch(source: &GitSource, request: &Request<'_>, stage: Stage) -> Result<Fetched, Error> {
+    within_bounds(request, || bring(source, request, stage))
+}
+
+fn bring(source: &GitSource, request: &Request<'_>, mut stage: Stage) -> Result<Fetched, Error> {
     let sub_path = source.sub_path.as_ref();
     let wanted = match pinned(request)? {
         Some((id, reference)) => Wanted::Pinned { id, reference },
@@ -138,6 +141,30 @@ pub fn fetch(
 ///
 /// As for [`fetch`], the content apart.
 pub fn latest(source: &GitSource, request: &Request<'_>) -> Result<Resolved, Error> {
+    within_bounds(request, || ask(source, request))
+}
+
+/// Does it with the memory that it may take.
+fn within_bounds<T>(
+    request: &Request<'_>,
+    work: impl FnOnce() -> Result<T, Error>,
+) -> Result<T, Error> {
+    transport::prepare()?;
+    let (done, was_refused) = memory::bounded(request.stop, work);
+    done.map_err(|error| {
+        if request.stop.is_requested() {
+            Error::Stopped
+        } else if was_refused {
+            Error::Memory {
+                limit: memory::MOST,
+            }
+        } else {
+            error
+        }
+    })
+}
+
+fn ask(source: &GitSource, request: &Request<'_>) -> Result<Resolved, Error> {
     let wanted = Wanted::Reference(source.reference.as_deref());
     let found = match reach(source, request)? {
         Reach::Here(address) => local::find(&local::open(&address)?, &wanted)?,
@@ -172,7 +199,6 @@ enum Reach {
 }
 
 fn reach(source: &GitSource, request: &Request<'_>) -> Result<Reach, Error> {
-    transport::prepare()?;
     let configuration = Configuration::read(request.environment)?;
     let (address, password) = configuration.rewrite(&source.address)?;
     Ok(match address.transport() {

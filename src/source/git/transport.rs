@@ -13,7 +13,7 @@ use super::address::{Address, Transport};
 use super::advertisement::Advertisement;
 use super::configuration::Configuration;
 use super::error::Failure;
-use super::{daemon, http, ssh};
+use super::{daemon, http, memory, ssh};
 
 /// The address libgit2 is given: which repository is meant, the [`Context`] says.
 pub(super) const URL: &str = "apkit://repository";
@@ -112,6 +112,7 @@ fn register() -> Result<(), git2::Error> {
     for level in levels {
         unsafe { opts::set_search_path(level, "") }?;
     }
+    memory::set_up()?;
     unsafe {
         transport::register("apkit", |remote| {
             let Some(context) = CURRENT.with_borrow(Clone::clone) else {
