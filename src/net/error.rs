@@ -50,6 +50,12 @@ pub enum ErrorKind {
     /// `http:` to another machine.
     #[error("http: would send everything unprotected; use https:")]
     Plain,
+    /// A rule of the user.
+    #[error("{reason}")]
+    Forbidden {
+        /// Which, and that it forbids the host.
+        reason: String,
+    },
     /// A redirect from `https:` to `http:`.
     #[error("the server leads from https: to http:, to {to}; that is not followed")]
     Downgrade {

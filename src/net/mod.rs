@@ -27,7 +27,7 @@ mod request;
 mod response;
 mod retry;
 
-pub use client::{Client, Interrupt, MAX_REDIRECTS, Settings, Timeouts, Trust};
+pub use client::{Client, Interrupt, MAX_REDIRECTS, Permit, Settings, Timeouts, Trust};
 pub use error::{Error, ErrorKind, Waiting};
 pub use proxy::{BadProxy, Proxies};
 pub use request::Request;

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use grammar::{ArchiveFile, Kind, NoSource, Source};
+pub use grammar::{ArchiveFile, Kind, NoSource, Source, same_host};
 
 use crate::archive::{Limits, Links, Refusal, Stage, Staged};
 
@@ -129,13 +129,13 @@ pub struct Request<'a> {
     pub stop: &'a Stop,
     /// Fetch exactly this content, as a lock file has it, or fail.
     pub pinned: Option<&'a Resolved>,
-    /// Asked before a host is contacted that the source does not name itself: the
-    /// registry of a package, and where its tarball is. Says why not.
+    /// Asked before a host is contacted, also one that the source does not name
+    /// itself: the registry of a package, and where redirects lead. Says why not.
     pub permit: Option<Permit<'a>>,
 }
 
 /// Whether a host may be asked; an error is the reason.
-pub type Permit<'a> = &'a (dyn Fn(&str) -> Result<(), String> + Sync);
+pub type Permit<'a> = &'a crate::net::Permit;
 
 /// A package as it was fetched.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use nodejs_semver::{Range, Version};
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::source::{Kind, Resolved, Source};
+use crate::source::{Kind, Resolved, Source, same_host};
 use crate::sys;
 
 /// Largest file of rules that is read, in bytes.
@@ -337,7 +337,9 @@ impl Rule {
                 (None, _) => Fit::Yes,
                 (Some(_), Known::NotYet) => Fit::Maybe,
                 (Some(_), Known::Nothing) => Fit::No,
-                (Some(pattern), Known::Is(host)) => is(matches(pattern, &host)),
+                (Some(pattern), Known::Is(host)) => {
+                    is(matches(&same_host(pattern), &same_host(&host)))
+                }
             },
             known(&text.scope, source.scope()),
             known(&text.name, source.name()),

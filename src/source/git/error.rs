@@ -123,6 +123,9 @@ pub enum Error {
     /// libgit2 says so.
     #[error("{0}")]
     Git(String),
+    /// A rule of the user forbids the host.
+    #[error("{0}")]
+    Forbidden(String),
     /// To read it takes too much memory.
     #[error(
         "to unpack what the repository sent takes more than {} MiB of memory, or has no end; no repository of packages needs that, and this one may have been made to fill it",

@@ -62,6 +62,7 @@ impl Http {
                 ..Timeouts::default()
             },
             interrupt: Some(Arc::new(move || stop.is_requested())),
+            permit: context.permit.clone(),
             ..Settings::default()
         };
         let base = Url::parse(&context.address.http_url())

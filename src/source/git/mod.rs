@@ -201,6 +201,13 @@ enum Reach {
 fn reach(source: &GitSource, request: &Request<'_>) -> Result<Reach, Error> {
     let configuration = Configuration::read(request.environment)?;
     let (address, password) = configuration.rewrite(&source.address)?;
+    // The configuration may have put another host in the place of the one that was
+    // named.
+    if let Some(permit) = request.permit
+        && address.transport() != Transport::File
+    {
+        permit(address.host()).map_err(Error::Forbidden)?;
+    }
     Ok(match address.transport() {
         Transport::File => Reach::Here(address),
         _ => Reach::Through((address, password), configuration),

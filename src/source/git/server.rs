@@ -70,6 +70,7 @@ impl<'a> Server<'a> {
             configuration,
             git_dir: directory.path().to_owned(),
             stop: request.stop.clone(),
+            permit: request.permit.cloned(),
             patience: patience(environment),
             limit,
             found: Findings::default(),

@@ -146,6 +146,7 @@ mod tests {
             configuration: Configuration::default(),
             git_dir: PathBuf::new(),
             stop: Stop::default(),
+            permit: None,
             patience: Duration::from_secs(1),
             limit,
             found: Findings::default(),

@@ -14,6 +14,7 @@ use super::advertisement::Advertisement;
 use super::configuration::Configuration;
 use super::error::Failure;
 use super::{daemon, http, memory, ssh};
+use crate::net;
 
 /// The address libgit2 is given: which repository is meant, the [`Context`] says.
 pub(super) const URL: &str = "apkit://repository";
@@ -33,6 +34,8 @@ pub(super) struct Context {
     /// Our own bare repository, so that no other one has a say.
     pub git_dir: PathBuf,
     pub stop: Stop,
+    /// Whether a host may be asked.
+    pub permit: Option<net::Permit>,
     /// How long a silence is borne.
     pub patience: Duration,
     /// The most that is received in one answer, in bytes.
