@@ -60,7 +60,10 @@ fn fetch(text: &str) -> Result<export::Source, Failure> {
         .staged;
     let mut tree = tree(&staged.directory, Path::new(text))?;
     for left_out in staged.left_out {
-        if left_out.reason != LeftOutReason::GitDirectory {
+        if !matches!(
+            left_out.reason,
+            LeftOutReason::GitDirectory | LeftOutReason::Store
+        ) {
             let (path, why) = (left_out.path, left_out.reason.to_string());
             tree.losses
                 .push(Loss::new(LossKind::FileLeftOut, path.clone(), path, why));
