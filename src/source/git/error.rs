@@ -192,6 +192,14 @@ pub enum Failure {
         /// The limit.
         limit: u64,
     },
+    /// It goes on, but too slowly.
+    #[error("{host} has not said in {seconds} seconds what was asked; try again later")]
+    TooSlow {
+        /// Host and port.
+        host: String,
+        /// How long was waited.
+        seconds: u64,
+    },
     /// 401, and nothing to answer it with.
     #[error(
         "{host} asks for credentials (there may be no such repository), and neither .netrc nor git's credential helpers have any: sign in with git once (git ls-remote {url}), or use ssh"
