@@ -114,8 +114,8 @@ fn bring(source: &GitSource, request: &Request<'_>, mut stage: Stage) -> Result<
         None => Wanted::Reference(source.reference.as_deref()),
     };
     let found = match reach(source, request)? {
-        Reach::Here(address) => {
-            let repository = local::open(&address)?;
+        Reach::Here(address, safe) => {
+            let repository = local::open(&address, safe)?;
             let found = local::find(&repository, &wanted)?;
             tree::take_in(&repository, found.id, sub_path, &mut stage, request.stop)?;
             found
@@ -169,7 +169,7 @@ fn within_bounds<T>(
 fn ask(source: &GitSource, request: &Request<'_>) -> Result<Resolved, Error> {
     let wanted = Wanted::Reference(source.reference.as_deref());
     let found = match reach(source, request)? {
-        Reach::Here(address) => local::find(&local::open(&address)?, &wanted)?,
+        Reach::Here(address, safe) => local::find(&local::open(&address, safe)?, &wanted)?,
         Reach::Through(address, configuration) => {
             let server = Server::new(address, configuration, request, AT_LEAST)?;
             let pinned = pinned(request)?.map(|(id, _)| id);
@@ -194,8 +194,8 @@ fn pinned<'r>(request: &Request<'r>) -> Result<Option<(Oid, Option<&'r str>)>, E
 
 /// How a repository is reached.
 enum Reach {
-    /// On this machine.
-    Here(Address),
+    /// On this machine; whether the user's configuration calls it safe.
+    Here(Address, bool),
     /// Over the network, with the password the user's configuration may hold.
     Through((Address, Option<String>), Configuration),
 }
@@ -211,7 +211,11 @@ fn reach(source: &GitSource, request: &Request<'_>) -> Result<Reach, Error> {
         permit(address.host()).map_err(Error::Forbidden)?;
     }
     Ok(match address.transport() {
-        Transport::File => Reach::Here(address),
+        Transport::File => {
+            let home = request.environment.home.as_deref();
+            let safe = configuration.is_safe(&address.local_path(), home);
+            Reach::Here(address, safe)
+        }
         _ => Reach::Through((address, password), configuration),
     })
 }
