@@ -9,8 +9,11 @@ use std::time::SystemTime;
 use super::walk::{self, Found, Visit};
 use super::{LeftOutReason, Refusal, Stage};
 
+/// What every store of ours holds.
+const STORE: &str = ".apkit";
+
 /// Takes everything below the directory `from` into the stage. No link is
-/// followed; `.git` is left out and named wherever it lies; the stage's own
+/// followed; `.git` and stores of ours are left out and named wherever they lie; the stage's own
 /// directory, should it lie below `from`, is passed over.
 ///
 /// # Errors
@@ -22,7 +25,15 @@ pub fn copy_directory(from: &Path, stage: &mut Stage) -> Result<(), Refusal> {
     let left_out = RefCell::new(Vec::new());
     let skip = |visit: &Visit| {
         if visit.path.rsplit(|&byte| byte == b'/').next() == Some(b".git") {
-            left_out.borrow_mut().push(visit.path.clone());
+            let found = (visit.path.clone(), LeftOutReason::GitDirectory);
+            left_out.borrow_mut().push(found);
+            return true;
+        }
+        if let Some(name) = of_store(visit) {
+            if name == STORE {
+                let found = (visit.path.clone(), LeftOutReason::Store);
+                left_out.borrow_mut().push(found);
+            }
             return true;
         }
         matches!(visit.found, Found::Directory)
@@ -48,8 +59,8 @@ pub fn copy_directory(from: &Path, stage: &mut Stage) -> Result<(), Refusal> {
             Found::File(metadata) => copy_file(&visit, metadata, stage)?,
         }
     }
-    for path in left_out.into_inner() {
-        stage.leave_out(&path, LeftOutReason::GitDirectory);
+    for (path, reason) in left_out.into_inner() {
+        stage.leave_out(&path, reason);
     }
     directories.iter().try_for_each(Seen::check)
 }
@@ -69,6 +80,16 @@ fn files_below(from: &Path) -> usize {
         }
     }
     files
+}
+
+/// The name of an entry that belongs to a store of ours: were it copied, a project
+/// that is a package would be another one after each import into it.
+fn of_store(visit: &Visit) -> Option<&'static str> {
+    let name = visit.path.rsplit(|&byte| byte == b'/').next()?;
+    let known = [STORE, "apkit.lock", "plugins", "plugin-data"];
+    let name = known.into_iter().find(|known| known.as_bytes() == name)?;
+    let store = visit.on_disk.with_file_name(STORE);
+    store.symlink_metadata().ok()?.is_dir().then_some(name)
 }
 
 /// A directory and when it was last changed: an entry that came or went shows.

@@ -244,6 +244,9 @@ pub enum LeftOutReason {
     /// What git keeps in a working directory.
     #[error("what git keeps for itself")]
     GitDirectory,
+    /// A store of ours: packages that others have made, and what is known of them.
+    #[error("what apkit keeps for itself; neither are the packages and the lock file beside it")]
+    Store,
     /// A link out of the package.
     #[error("a link to {target:?}, which leads out of the package")]
     LinkOutside {

@@ -25,6 +25,9 @@ const TICK: Duration = Duration::from_millis(50);
 /// Says whether the user wants to stop; asked while something is waited for.
 pub type Interrupt = Arc<dyn Fn() -> bool + Send + Sync>;
 
+/// Whether a host may be spoken with; an error is the reason.
+pub type Permit = Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
+
 /// How long is waited.
 #[derive(Debug, Clone, Copy)]
 pub struct Timeouts {
@@ -62,6 +65,9 @@ pub struct Settings {
     pub retry: Retry,
     /// Whether the user wants to stop.
     pub interrupt: Option<Interrupt>,
+    /// Whether a host may be spoken with, wherever it is named: by an address or by
+    /// a redirect.
+    pub permit: Option<Permit>,
 }
 
 /// The client. It waits on the calling thread, which must not be one of an
@@ -172,6 +178,11 @@ impl Client {
     /// Whether an address may be spoken with at all.
     fn admit(&self, url: &Url) -> Result<(), Error> {
         let fail = |kind| Err(Error::new(url, kind));
+        if let (Some(permit), Some(host)) = (&self.settings.permit, url.host_str())
+            && let Err(reason) = permit(host)
+        {
+            return fail(ErrorKind::Forbidden { reason });
+        }
         match (url.scheme(), url.host_str()) {
             ("https", Some(_)) => Ok(()),
             ("http", Some(host)) => {

@@ -55,6 +55,12 @@ pub enum ErrorKind {
     /// An address that must not be connected to.
     #[error("{0}")]
     Denied(Box<Denied>),
+    /// A rule of the user.
+    #[error("{reason}")]
+    Forbidden {
+        /// Which, and that it forbids the host.
+        reason: String,
+    },
     /// A redirect from `https:` to `http:`.
     #[error("the server leads from https: to http:, to {to}; that is not followed")]
     Downgrade {

@@ -34,7 +34,7 @@ mod retry;
 mod trust;
 
 pub use asynchronous::{AsyncClient, AsyncRequest, AsyncResponse, AsyncSettings, Lookup, Method};
-pub use client::{Client, Interrupt, MAX_REDIRECTS, Settings, Timeouts};
+pub use client::{Client, Interrupt, MAX_REDIRECTS, Permit, Settings, Timeouts};
 pub use egress::{BadAllowance, Denied, Egress};
 pub use error::{Error, ErrorKind, Waiting};
 pub use proxy::{BadProxy, Proxies};

@@ -5,6 +5,7 @@
 //! or `file:`; everything else has a scheme. So a line in a lock file or a script
 //! means the same everywhere.
 
+mod host;
 mod parse;
 mod repository;
 mod text;
@@ -12,9 +13,11 @@ mod text;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
+pub use self::host::same_host;
 use self::parse::Parser;
 use self::text::{
-    is_archive_name, is_scp, is_spelt_as_path, path_colon, path_part, scheme, slashed,
+    is_archive_name, is_scp, is_spelt_as_path, path_colon, path_part, percent_decoded, scheme,
+    slashed, without_password,
 };
 use super::Environment;
 use super::builtin::Builtin;
@@ -118,7 +121,19 @@ impl Source {
     ///
     /// When the text is none of the spellings, or could be two of them.
     pub fn parse(text: &str, environment: &Environment) -> Result<Self, NoSource> {
-        Parser { text, environment }.source()
+        let parser = Parser { text, environment };
+        let source = parser.source()?;
+        // A lock file holds the normal form and nothing else.
+        let written = source.to_string();
+        let again = Parser {
+            text: &written,
+            environment,
+        };
+        if again.source().as_ref() == Ok(&source) {
+            Ok(source)
+        } else {
+            Err(parser.ambiguous())
+        }
     }
 
     /// The directory `path`, an absolute one, as [`Source::parse`] reads it: `..`
@@ -132,6 +147,12 @@ impl Source {
     pub fn is_spelt(text: &str) -> bool {
         let has_scheme = !is_spelt_as_path(text) && scheme(text).is_some();
         has_scheme || is_archive_name(path_part(text)) || is_scp(text)
+    }
+
+    /// A text that may be a source, without what may be a credential in it: for
+    /// messages about it.
+    pub fn shown(text: &str) -> String {
+        without_password(text)
     }
 
     /// What all spellings of the same package at the same place share, whatever
@@ -170,11 +191,7 @@ impl Source {
     /// repository.
     pub fn scope(&self) -> Option<String> {
         match self {
-            Self::Git(git) => {
-                let path = repository(git);
-                let owner = path.rsplit_once('/')?.0.rsplit('/').next()?;
-                Some(owner.to_owned()).filter(|owner| !owner.is_empty())
-            }
+            Self::Git(git) => repository(git).nth(1).map(str::to_owned),
             Self::Npm(npm) => npm.name.scope().map(str::to_owned),
             _ => None,
         }
@@ -187,11 +204,15 @@ impl Source {
         match self {
             Self::Directory(path) => last(path),
             Self::ArchiveFile(file) => last(&file.path),
-            Self::Git(git) => repository(git).rsplit('/').next().map(str::to_owned),
+            Self::Git(git) => {
+                let name = repository(git).next()?;
+                Some(name.strip_suffix(".git").unwrap_or(name).to_owned())
+            }
             Self::Npm(npm) => Some(npm.name.to_string()),
             Self::RemoteArchive(remote) => {
                 let mut parts = remote.url.path_segments()?;
-                parts.next_back().map(str::to_owned)
+                let name = percent_decoded(parts.next_back()?);
+                Some(String::from_utf8_lossy(&name).into_owned())
             }
             Self::Builtin(builtin) => Some(builtin.name().to_owned()),
         }
@@ -277,6 +298,7 @@ impl fmt::Display for Source {
                         let (head, tail) = address.split_at(colon);
                         write!(f, "git+{head}{}", tail.replace(':', "%3A"))?;
                     }
+                    // As `scp` writes it; what does not look like that needs its kind.
                     _ if is_scp(&address) => f.write_str(&address)?,
                     _ => write!(f, "git+{address}")?,
                 }
@@ -325,10 +347,13 @@ fn normal(path: &Path) -> PathBuf {
     normal
 }
 
-/// The path of a repository on its host, without the end that may be left out.
-fn repository(git: &GitSource) -> &str {
-    let path = git.address.path();
-    path.strip_suffix(".git").unwrap_or(path)
+/// The parts of the path of a repository on its host, the last one first, without
+/// what may be left out: `.git` in a working tree, empty parts, somebody's home.
+fn repository(git: &GitSource) -> impl Iterator<Item = &str> {
+    let parts = git.address.path().rsplit('/');
+    parts
+        .filter(|part| !matches!(*part, "" | "~"))
+        .skip_while(|part| *part == ".git")
 }
 
 /// `?path=…`, or nothing.

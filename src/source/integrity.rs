@@ -71,6 +71,15 @@ impl Integrity {
         best
     }
 
+    /// Whether a text promises a digest by an algorithm that is known.
+    pub(super) fn is_promised(text: &str) -> bool {
+        let promises = |part: &str| {
+            part.split_once('-')
+                .is_some_and(|(name, _)| Algorithm::ALL.iter().any(|known| known.name() == name))
+        };
+        text.split_ascii_whitespace().any(promises)
+    }
+
     /// The `shasum` of old packages: SHA-1 in hexadecimal.
     pub(super) fn from_shasum(text: &str) -> Option<Self> {
         let text = text.trim();

@@ -26,9 +26,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use grammar::{ArchiveFile, Kind, NoSource, Source};
+pub use grammar::{ArchiveFile, Kind, NoSource, Source, same_host};
 
 use crate::archive::{Count, Limits, Links, Refusal, Stage, Staged};
+use crate::net::ErrorKind;
 
 /// What of the process environment a fetch may know. The program fills it; the
 /// library itself reads no environment.
@@ -142,13 +143,13 @@ pub struct Request<'a> {
     pub stop: &'a Stop,
     /// Fetch exactly this content, as a lock file has it, or fail.
     pub pinned: Option<&'a Resolved>,
-    /// Asked before a host is contacted that the source does not name itself: the
-    /// registry of a package, and where its tarball is. Says why not.
+    /// Asked before a host is contacted, also one that the source does not name
+    /// itself: the registry of a package, and where redirects lead. Says why not.
     pub permit: Option<Permit<'a>>,
 }
 
 /// Whether a host may be asked; an error is the reason.
-pub type Permit<'a> = &'a (dyn Fn(&str) -> Result<(), String> + Sync);
+pub type Permit<'a> = &'a crate::net::Permit;
 
 /// A package as it was fetched.
 #[derive(Debug)]
@@ -197,6 +198,19 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether [`Request::permit`] speaks against a host.
+    pub fn is_forbidden(&self) -> bool {
+        match self {
+            Self::Git(git::Error::Forbidden(_)) | Self::Npm(npm::Error::Forbidden { .. }) => true,
+            Self::Git(git::Error::Connection(git::Failure::Http(error)))
+            | Self::Npm(npm::Error::Net { error, .. })
+            | Self::Remote(remote::Error::Net(error)) => {
+                matches!(error.kind, ErrorKind::Forbidden { .. })
+            }
+            _ => false,
+        }
+    }
+
     /// Whether nothing is known about the source's content: it could not be read,
     /// as opposed to what was read being refused or lacking.
     pub fn is_unreachable(&self) -> bool {

@@ -62,6 +62,7 @@ pub fn fetch(
     let client = Client::new(Settings {
         proxies: Proxies::from_variables(variable)?,
         interrupt: Some(interrupt(request.stop)),
+        permit: request.permit.cloned(),
         ..Settings::default()
     })?;
     let pinned = match request.pinned {

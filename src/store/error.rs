@@ -174,10 +174,11 @@ impl Error {
 
     /// Whether a rule of `apkit.toml` forbids it.
     pub fn is_denied(&self) -> bool {
-        matches!(
-            self,
-            Self::Denied(_) | Self::Fetch(source::Error::Npm(source::npm::Error::Forbidden { .. }))
-        )
+        match self {
+            Self::Denied(_) => true,
+            Self::Fetch(error) => error.is_forbidden(),
+            _ => false,
+        }
     }
 
     /// Whether the source could not be reached or gave nothing, as opposed to

@@ -287,7 +287,7 @@ impl Store {
             folders: &prepared.entry.folders,
             asked: &options.folders,
             scripts: options.allow_scripts,
-            base: &self.base,
+            base: self.layout.project.as_deref().unwrap_or(self.root()),
             scratch,
         };
         folders::Plan::make(&self.layout, &wanted)

@@ -2,6 +2,7 @@
 //! store changes.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::install::Options;
 use super::lock_file::{Entry, LockFile, Mode, name_problem};
@@ -10,6 +11,7 @@ use super::restore::Frozen;
 use super::{Error, Store};
 use crate::archive::{EntryPath, LeftOut, Limits, Tree};
 use crate::diagnostic::Threshold;
+use crate::net;
 use crate::package::{self, Package, Verdict, discover};
 use crate::source::{self, Request, Resolved, Source};
 use crate::spec::codes::manifest;
@@ -62,13 +64,13 @@ pub(super) enum Judged {
 
 impl Store {
     /// Holds hosts that only the configuration of a source names against the rules.
-    pub(super) fn permit(&self, source: &Source) -> impl Fn(&str) -> Result<(), String> + Sync {
-        move |host| {
-            let facts = Facts::at(source, host);
-            self.policy
-                .check(&facts)
-                .map_err(|denied| denied.to_string())
-        }
+    pub(super) fn permit(&self, source: &Source) -> net::Permit {
+        let (policy, source) = (self.policy.clone(), source.clone());
+        Arc::new(move |host| {
+            let facts = Facts::at(&source, host);
+            let denied = policy.check(&facts);
+            denied.map_err(|denied| format!("{host} may not be asked: {denied}"))
+        })
     }
 
     /// Fetches into `directory` and judges what came.

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::archive::{Digest, EntryPath};
 use crate::source::{Environment, Resolved, Source};
@@ -80,7 +81,34 @@ pub struct LockFileError {
 #[serde(deny_unknown_fields)]
 struct FileText {
     lock_version: u32,
+    #[serde(deserialize_with = "each_once")]
     packages: BTreeMap<String, EntryText>,
+}
+
+/// Reads packages by name. Of one that is there twice, as after a merge, neither
+/// counts.
+fn each_once<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, EntryText>, D::Error> {
+    struct Packages;
+    impl<'de> Visitor<'de> for Packages {
+        type Value = BTreeMap<String, EntryText>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("packages by name")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut packages = BTreeMap::new();
+            while let Some((name, entry)) = map.next_entry::<String, EntryText>()? {
+                if packages.contains_key(&name) {
+                    let problem = format!("the package {name:?} is in it twice");
+                    return Err(serde::de::Error::custom(problem));
+                }
+                packages.insert(name, entry);
+            }
+            Ok(packages)
+        }
+    }
+    from.deserialize_map(Packages)
 }
 
 /// The version alone, which decides how to read the rest.

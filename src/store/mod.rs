@@ -70,6 +70,9 @@ use crate::archive::Digest;
 /// How long a change waits for another one by default.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The name of the store in a project.
+const OF_PROJECT: &str = ".agents";
+
 /// A place where packages are installed.
 pub struct Store {
     layout: Layout,
@@ -90,14 +93,20 @@ impl std::fmt::Debug for Store {
 
 impl Store {
     /// The store in the directory `root`, an absolute path, which need not be
-    /// there yet. Its rules are those of `apkit.toml` in it.
+    /// there yet. Its rules are those of `apkit.toml` in it. Paths in the lock file
+    /// are written from it, or from what it lies in if it is called `.agents`, as
+    /// that of a project is.
     ///
     /// # Errors
     ///
     /// When the rules cannot be read.
     pub fn open(root: impl Into<PathBuf>) -> Result<Self, Error> {
         let root = root.into();
-        let base = root.clone();
+        // The store of a project, named by its root, is the same store.
+        let base = match (root.file_name(), root.parent()) {
+            (Some(name), Some(project)) if name == OF_PROJECT => project.to_owned(),
+            _ => root.clone(),
+        };
         Self::with(
             Layout {
                 root,
@@ -119,7 +128,7 @@ impl Store {
         let project = project.into();
         let rules = project.join(POLICY_FILE);
         let layout = Layout {
-            root: project.join(".agents"),
+            root: project.join(OF_PROJECT),
             project: Some(project.clone()),
         };
         Self::with(layout, project, &[rules])

@@ -21,6 +21,7 @@ use toml::Spanned;
 
 pub(super) use self::install::{Content, Facts};
 pub use self::server::{Program, Start};
+use crate::source::same_host;
 use crate::spec::pattern;
 use crate::sys;
 
@@ -205,6 +206,11 @@ fn conditions(conditions: &[(&str, Option<&str>)]) -> String {
         .filter_map(|(key, value)| Some(format!("{key} = {:?}", (*value)?)))
         .collect();
     written.join(", ")
+}
+
+/// Whether a host fits a pattern, in whatever spelling.
+fn is_host(pattern: &str, host: &str) -> bool {
+    matches(&same_host(pattern), &same_host(host))
 }
 
 /// Whether a name fits a pattern, in which `*` stands for any text. Case does not

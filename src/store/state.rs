@@ -8,6 +8,9 @@ use super::{Error, Store, folders, listing_name};
 use crate::archive::{Change, Limits, Refusal, Tree};
 use crate::source::Stop;
 
+/// How often a package is compared that others go on changing.
+const ATTEMPTS: u32 = 10;
+
 /// The state of an installed tree.
 #[derive(Debug)]
 pub enum State {
@@ -57,16 +60,39 @@ impl Store {
             .packages
             .iter()
             .filter(|(name, _)| names.is_empty() || names.contains(name));
-        wanted
-            .map(|(name, entry)| {
-                Ok(Verified {
-                    name: name.clone(),
-                    state: self.state(name, entry),
-                    folders: folders::verify(&self.layout, name)?,
-                    entry: entry.clone(),
-                })
-            })
-            .collect()
+        let mut verified = Vec::new();
+        for (name, entry) in wanted {
+            verified.extend(self.verify_one(name, entry.clone(), stop)?);
+        }
+        Ok(verified)
+    }
+
+    /// Compares one package; nothing if somebody has removed it meanwhile. A tree
+    /// that is not what the lock file said may be what it says now.
+    fn verify_one(
+        &self,
+        name: &str,
+        mut entry: Entry,
+        stop: &Stop,
+    ) -> Result<Option<Verified>, Error> {
+        for attempt in 1.. {
+            let found = Verified {
+                name: name.to_owned(),
+                state: self.state(name, &entry),
+                folders: folders::verify(&self.layout, name)?,
+                entry: entry.clone(),
+            };
+            if found.is_good() || attempt == ATTEMPTS {
+                return Ok(Some(found));
+            }
+            // Waits for a change that is being made.
+            match self.installed(stop)?.packages.remove(name) {
+                None => return Ok(None),
+                Some(now) if now == entry => return Ok(Some(found)),
+                Some(now) => entry = now,
+            }
+        }
+        Ok(None)
     }
 
     /// The state of the tree of package `name`.

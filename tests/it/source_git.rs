@@ -1,5 +1,6 @@
 //! Packages from git repositories, over every transport, sound and hostile.
 
+mod bomb;
 mod credentials;
 mod daemon;
 mod http;

@@ -148,6 +148,12 @@ fn every_spelling_has_its_normal_form() {
         ),
         ("http://127.0.0.1:8000/a.zip", "http://127.0.0.1:8000/a.zip"),
         ("builtin:everos", "builtin:everos"),
+        ("git+myalias:r", "git+myalias:r"),
+        ("git+first+last@host:r", "git+first+last@host:r"),
+        (
+            "git+host.example:o/r:p#v1",
+            "git+host.example:o/r?path=p#v1",
+        ),
     ] {
         let source = parse(text);
         assert_eq!(source.to_string(), wanted, "{text}");
@@ -273,9 +279,52 @@ fn a_password_is_told_to_nobody() {
         "https://user:hunter2@host.example/a.tgz",
         "https://user:hunter2@host.example/o/r",
         "svn://user:hunter2@host.example/o/r",
+        // Where hosting services take a token in the place of the user.
+        "git+https://ghp_hunter2hunter2hunter2hunter2hunter20@host.example/o/r",
+        "git+https://hunter2:x-oauth-basic@host.example/o/r",
+        // What signs an address.
+        "https://host.example/a.tgz?token=hunter2",
+        "https://host.example/a.tgz?path=p&X-Amz-Signature=hunter2",
+        "https://host.example/a.zip?sig=hunter2&x=1",
+        "https://host.example/a.zip?x=ghp_hunter2hunter2hunter2hunter2hunter20",
     ] {
         let told = refusal(text);
         assert!(!told.contains("hunter2"), "{told}");
+        assert!(!Source::shown(text).contains("hunter2"));
+    }
+}
+
+#[test]
+fn a_token_is_refused_with_the_way_out() {
+    let hex = "0123456789abcdef".repeat(2);
+    let told = refusal(&format!("git+https://{hex}@host.example/o/r"));
+    assert!(!told.contains(&hex), "{told}");
+    assert!(told.contains("git help credentials"), "{told}");
+    let told = refusal("https://host.example/a.tgz?token=hunter2");
+    assert!(told.contains("`token` looks like a credential"), "{told}");
+    assert!(told.contains("write ./FILE.tgz"), "{told}");
+    for text in [
+        "git+https://ada@host.example/o/r",
+        "https://host.example/a.tgz?version=1&token=",
+    ] {
+        parse(text);
+    }
+}
+
+#[test]
+fn rules_are_told_one_spelling() {
+    for (text, scope, name) in [
+        ("git+https://h.example/evil/r", Some("evil"), "r"),
+        ("git+https://h.example/evil//r.git", Some("evil"), "r"),
+        ("git+https://h.example/evil/r/.git", Some("evil"), "r"),
+        ("git+https://h.example/%65vil/%72", Some("evil"), "r"),
+        ("git+ssh://h.example/~/evil/r", Some("evil"), "r"),
+        ("git@h.example:r", None, "r"),
+        ("https://h.example/%65vil.tgz", None, "evil.tgz"),
+    ] {
+        let source = parse(text);
+        assert_eq!(source.scope().as_deref(), scope, "{text}");
+        assert_eq!(source.name().as_deref(), Some(name), "{text}");
     }
 }
 

@@ -487,6 +487,8 @@ fn the_strongest_digest_is_checked_before_anything_is_unpacked() {
         // Old packages have nothing better.
         (json!({ "shasum": hex }), true),
         (json!({ "integrity": "md5-AAAA", "shasum": hex }), true),
+        // What is weaker does not stand in for it.
+        (json!({ "integrity": "sha512-AAAA", "shasum": hex }), false),
         (json!({ "shasum": "0".repeat(40) }), false),
     ] {
         let mut whole = dist.clone();
@@ -510,7 +512,7 @@ fn the_strongest_digest_is_checked_before_anything_is_unpacked() {
                     .expect("a version");
                 assert_eq!(latest, fetched.resolved, "{dist}");
             }
-            Err(Error::Integrity { .. }) => assert!(!good, "{dist}"),
+            Err(Error::Integrity { .. } | Error::NoDigest { .. }) => assert!(!good, "{dist}"),
             Err(error) => panic!("{dist}: {error}"),
         }
     }

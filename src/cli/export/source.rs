@@ -66,7 +66,10 @@ fn fetch(text: &str, keep: &mut dyn FnMut(&Path)) -> Result<export::Source, Fail
     let (_scratch, staged) = session.fetch(&source)?;
     let mut tree = tree(&staged.directory, Path::new(text))?;
     for left_out in staged.left_out {
-        if left_out.reason != LeftOutReason::GitDirectory {
+        if !matches!(
+            left_out.reason,
+            LeftOutReason::GitDirectory | LeftOutReason::Store
+        ) {
             let (path, why) = (left_out.path, left_out.reason.to_string());
             tree.losses
                 .push(Loss::new(LossKind::FileLeftOut, path.clone(), path, why));

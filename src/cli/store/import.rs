@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Import, color: When) -> Result<Exit, Failure> {
         let options = options(arguments, &session, scratch.as_ref());
         let result = one(text, arguments.frozen, &store, &session, &options);
         results.push(Line {
-            asked: text.clone(),
+            asked: Source::shown(text),
             result,
         });
         if session.stop().is_requested() {

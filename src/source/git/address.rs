@@ -11,6 +11,8 @@ use std::path::PathBuf;
 
 pub use read::AddressError;
 
+use crate::secret;
+
 /// How a repository is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Transport {
@@ -49,8 +51,8 @@ impl Address {
     /// For everything else, with what to write instead.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         match Self::parse_with_password(text)? {
-            (address, None) => Ok(address),
-            (_, Some(_)) => Err(AddressError::Password),
+            (address, None) if !address.has_secret_user() => Ok(address),
+            _ => Err(AddressError::Password),
         }
     }
 
@@ -68,6 +70,14 @@ impl Address {
             return Err(AddressError::Path);
         }
         Self::parse(&format!("https://github.com/{owner}/{repository}"))
+    }
+
+    /// Whether the user is none, but a token: hosting services take one in its place.
+    fn has_secret_user(&self) -> bool {
+        let user = self.user.as_deref().unwrap_or_default();
+        let is_random = user.len() >= 32 && user.bytes().all(|byte| byte.is_ascii_hexdigit());
+        matches!(self.transport, Transport::Https | Transport::Http)
+            && (is_random || secret::tokens(user).next().is_some())
     }
 
     /// How the repository is reached.

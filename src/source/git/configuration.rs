@@ -26,6 +26,8 @@ pub(super) struct Configuration {
     pub proxy: Option<String>,
     /// `http.sslCAInfo`.
     pub certificates: Option<String>,
+    /// `safe.directory`: repositories of others that are read all the same.
+    safe: Vec<String>,
 }
 
 impl Configuration {
@@ -94,10 +96,36 @@ impl Configuration {
             ("core", "sshcommand") => self.ssh_command = set(value),
             ("ssh", "variant") => self.ssh_variant = set(value),
             // Those for some addresses only (`http.<url>.proxy`) are not for all.
+            ("safe", "directory") if value.is_empty() => self.safe.clear(),
+            ("safe", "directory") => self.safe.push(value.to_owned()),
             ("http", "proxy") if rest == last => self.proxy = set(value),
             ("http", "sslcainfo") if rest == last => self.certificates = set(value),
             _ => {}
         }
+    }
+
+    /// Whether the user trusts the repository in `path`, whoever owns it: by its own
+    /// name, by `DIR/*` for all below, or by `*` for all.
+    pub(super) fn is_safe(&self, path: &Path, home: Option<&Path>) -> bool {
+        // A working tree and its `.git` are one.
+        let path = if path.ends_with(".git") {
+            path.parent().unwrap_or(path)
+        } else {
+            path
+        };
+        self.safe.iter().any(|safe| {
+            if safe == "*" {
+                return true;
+            }
+            let place = match (safe.strip_prefix("~/"), home) {
+                (Some(rest), Some(home)) => home.join(rest),
+                _ => PathBuf::from(safe),
+            };
+            match place.to_str().and_then(|place| place.strip_suffix("/*")) {
+                Some(above) => path != Path::new(above) && path.starts_with(above),
+                None => path == place,
+            }
+        })
     }
 
     /// The address to talk to for `address`, with the password the configuration
@@ -218,5 +246,27 @@ mod tests {
         std::fs::write(home.path().join(".gitconfig"), "[core\n").expect("a file");
         let error = Configuration::read(&environment(home.path(), &[])).expect_err("broken");
         assert!(error.to_string().contains(".gitconfig"), "{error}");
+    }
+
+    #[test]
+    fn what_is_safe_is_named() {
+        let mut read = Configuration::default();
+        for value in ["/gone", "", "/srv/r", "/all/*", "~/mine"] {
+            read.value("safe.directory", value);
+        }
+        for (path, safe) in [
+            ("/srv/r", true),
+            ("/srv/r/.git", true),
+            ("/srv/r/sub", false),
+            ("/all/a/b", true),
+            ("/all", false),
+            ("/home/ada/mine", true),
+            ("/gone", false),
+        ] {
+            let home = Some(Path::new("/home/ada"));
+            assert_eq!(read.is_safe(Path::new(path), home), safe, "{path}");
+        }
+        read.value("safe.directory", "*");
+        assert!(read.is_safe(Path::new("/x"), None));
     }
 }

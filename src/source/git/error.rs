@@ -123,6 +123,18 @@ pub enum Error {
     /// libgit2 says so.
     #[error("{0}")]
     Git(String),
+    /// A rule of the user forbids the host.
+    #[error("{0}")]
+    Forbidden(String),
+    /// To read it takes too much memory.
+    #[error(
+        "to unpack what the repository sent takes more than {} MiB of memory, or has no end; no repository of packages needs that, and this one may have been made to fill it",
+        limit >> 20
+    )]
+    Memory {
+        /// The most that is given, in bytes.
+        limit: usize,
+    },
     /// The working directory for the fetch cannot be used.
     #[error("no room for the fetch in {}: {error}", path.display())]
     Scratch {
@@ -179,6 +191,14 @@ pub enum Failure {
         host: String,
         /// The limit.
         limit: u64,
+    },
+    /// It goes on, but too slowly.
+    #[error("{host} has not said in {seconds} seconds what was asked; try again later")]
+    TooSlow {
+        /// Host and port.
+        host: String,
+        /// How long was waited.
+        seconds: u64,
     },
     /// 401, and nothing to answer it with.
     #[error(

@@ -3,7 +3,6 @@
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,6 +14,7 @@ use super::advertisement::Advertisement;
 use super::child::{Trouble, shortened};
 use super::credential::{self, Credential};
 use super::error::Failure;
+use super::stream::WHOLE;
 use super::transport::{Context, MAX_LIST};
 use crate::net::{self, Client, ErrorKind, Proxies, Request, Response, Settings, Timeouts, Trust};
 use crate::sys;
@@ -28,8 +28,6 @@ const USER_AGENT: &str = concat!("git/2.0 (apkit ", env!("CARGO_PKG_VERSION"), "
 const LISTING: &str = "/info/refs?service=git-upload-pack";
 const LISTING_KIND: &str = "application/x-git-upload-pack-advertisement";
 const PACK_KIND: &str = "application/x-git-upload-pack-result";
-/// The longest one answer may take.
-const WHOLE: Duration = Duration::from_secs(60 * 60);
 /// The most of a refusal that is read for the server's words, in bytes.
 const WORDS: u64 = 1024;
 
@@ -62,6 +60,7 @@ impl Http {
                 ..Timeouts::default()
             },
             interrupt: Some(Arc::new(move || stop.is_requested())),
+            permit: context.permit.clone(),
             ..Settings::default()
         };
         let base = Url::parse(&context.address.http_url())

@@ -1,7 +1,10 @@
 //! Repositories on this machine, read where they are: nothing is copied, and
 //! nothing is written there.
 
-use git2::Repository;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use git2::{ErrorCode, Repository, opts};
 
 use super::address::Address;
 use super::advertisement::{Advertised, Advertisement};
@@ -9,17 +12,38 @@ use super::error::Error;
 use super::reference::{Meaning, Wanted, missing};
 use super::{Found, lookup};
 
-/// Opens the repository at a `file://` address; not one further up.
-pub(super) fn open(address: &Address) -> Result<Repository, Error> {
+/// Opens the repository at a `file://` address; not one further up. Whose it is
+/// counts unless it is `safe`.
+pub(super) fn open(address: &Address, safe: bool) -> Result<Repository, Error> {
     let path = address.local_path();
-    Repository::open(&path).map_err(|error| {
-        let reason = error.message().to_owned();
+    opened(&path, safe).map_err(|error| {
+        let mut reason = error.message().to_owned();
+        if error.code() == ErrorCode::Owner {
+            reason.push_str("; if you trust them: git config --global --add safe.directory ");
+            reason.push_str(&path.to_string_lossy());
+        }
         // There is no code for it; a test holds the words.
         if reason.contains("object format") {
             return Error::Sha256;
         }
         Error::NoRepository { path, reason }
     })
+}
+
+#[expect(
+    unsafe_code,
+    reason = "the setting is one for the whole process; all that open a repository here hold the lock meanwhile"
+)]
+fn opened(path: &Path, safe: bool) -> Result<Repository, git2::Error> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if !safe {
+        return Repository::open(path);
+    }
+    unsafe { opts::set_verify_owner_validation(false) }?;
+    let repository = Repository::open(path);
+    unsafe { opts::set_verify_owner_validation(true) }?;
+    repository
 }
 
 /// The commit that is wanted.

@@ -15,7 +15,9 @@
 //! | `ssh`, `child` | ssh over the user's own program |
 //! | `daemon` | the protocol of `git daemon`, on this machine |
 //! | `stream` | what both of these are to libgit2 |
+//! | `scratch` | where objects come to until they are read |
 //! | `server`, `local` | a repository behind a server, and one on this machine |
+//! | `memory` | how much of it libgit2 gets |
 //! | `lookup` | commits by full and short ids |
 //! | `tree` | from a commit to the stage |
 //!
@@ -27,7 +29,8 @@
 //! of the repository around the working directory never counts.
 //!
 //! The binding's process-wide tables are changed once: libgit2 looks for its
-//! configuration nowhere any more, and knows the scheme `apkit://`. Programs that
+//! configuration nowhere any more, counts the memory it takes for a fetch, and
+//! knows the scheme `apkit://`. Programs that
 //! embed this library and use libgit2 besides should know.
 
 mod address;
@@ -40,7 +43,9 @@ mod error;
 mod http;
 mod local;
 mod lookup;
+mod memory;
 mod reference;
+mod scratch;
 mod server;
 mod ssh;
 mod stream;
@@ -98,19 +103,19 @@ impl From<Found> for Resolved {
 ///
 /// The repository, the reference, the directory or a commit is not there, the
 /// server does not answer as it should, or the tree is refused.
-pub fn fetch(
-    source: &GitSource,
-    request: &Request<'_>,
-    mut stage: Stage,
-) -> Result<Fetched, Error> {
+pub fn fetch(source: &GitSource, request: &Request<'_>, stage: Stage) -> Result<Fetched, Error> {
+    within_bounds(request, || bring(source, request, stage))
+}
+
+fn bring(source: &GitSource, request: &Request<'_>, mut stage: Stage) -> Result<Fetched, Error> {
     let sub_path = source.sub_path.as_ref();
     let wanted = match pinned(request)? {
         Some((id, reference)) => Wanted::Pinned { id, reference },
         None => Wanted::Reference(source.reference.as_deref()),
     };
     let found = match reach(source, request)? {
-        Reach::Here(address) => {
-            let repository = local::open(&address)?;
+        Reach::Here(address, safe) => {
+            let repository = local::open(&address, safe)?;
             let found = local::find(&repository, &wanted)?;
             request.progress.take_in(stage.count());
             tree::take_in(&repository, found.id, sub_path, &mut stage, request.stop)?;
@@ -140,9 +145,33 @@ pub fn fetch(
 ///
 /// As for [`fetch`], the content apart.
 pub fn latest(source: &GitSource, request: &Request<'_>) -> Result<Resolved, Error> {
+    within_bounds(request, || ask(source, request))
+}
+
+/// Does it with the memory that it may take.
+fn within_bounds<T>(
+    request: &Request<'_>,
+    work: impl FnOnce() -> Result<T, Error>,
+) -> Result<T, Error> {
+    transport::prepare()?;
+    let (done, was_refused) = memory::bounded(request.stop, work);
+    done.map_err(|error| {
+        if request.stop.is_requested() {
+            Error::Stopped
+        } else if was_refused {
+            Error::Memory {
+                limit: memory::MOST,
+            }
+        } else {
+            error
+        }
+    })
+}
+
+fn ask(source: &GitSource, request: &Request<'_>) -> Result<Resolved, Error> {
     let wanted = Wanted::Reference(source.reference.as_deref());
     let found = match reach(source, request)? {
-        Reach::Here(address) => local::find(&local::open(&address)?, &wanted)?,
+        Reach::Here(address, safe) => local::find(&local::open(&address, safe)?, &wanted)?,
         Reach::Through(address, configuration) => {
             let server = Server::new(address, configuration, request, AT_LEAST)?;
             let pinned = pinned(request)?.map(|(id, _)| id);
@@ -167,18 +196,28 @@ fn pinned<'r>(request: &Request<'r>) -> Result<Option<(Oid, Option<&'r str>)>, E
 
 /// How a repository is reached.
 enum Reach {
-    /// On this machine.
-    Here(Address),
+    /// On this machine; whether the user's configuration calls it safe.
+    Here(Address, bool),
     /// Over the network, with the password the user's configuration may hold.
     Through((Address, Option<String>), Configuration),
 }
 
 fn reach(source: &GitSource, request: &Request<'_>) -> Result<Reach, Error> {
-    transport::prepare()?;
     let configuration = Configuration::read(request.environment)?;
     let (address, password) = configuration.rewrite(&source.address)?;
+    // The configuration may have put another host in the place of the one that was
+    // named.
+    if let Some(permit) = request.permit
+        && address.transport() != Transport::File
+    {
+        permit(address.host()).map_err(Error::Forbidden)?;
+    }
     Ok(match address.transport() {
-        Transport::File => Reach::Here(address),
+        Transport::File => {
+            let home = request.environment.home.as_deref();
+            let safe = configuration.is_safe(&address.local_path(), home);
+            Reach::Here(address, safe)
+        }
         _ => Reach::Through((address, password), configuration),
     })
 }

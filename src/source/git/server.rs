@@ -8,7 +8,6 @@ use std::time::Duration;
 use git2::{
     AutotagOption, Direction, FetchOptions, Oid, RemoteCallbacks, Repository, RepositoryInitOptions,
 };
-use tempfile::TempDir;
 
 use super::super::{Environment, Request};
 use super::address::Address;
@@ -16,6 +15,7 @@ use super::advertisement::{Advertised, Advertisement};
 use super::configuration::Configuration;
 use super::error::{Error, Failure};
 use super::reference::{Meaning, Wanted, missing};
+use super::scratch::Scratch;
 use super::transport::{self, Context, Findings};
 use super::{Found, lookup};
 
@@ -36,7 +36,7 @@ pub(super) struct Server<'a> {
     repository: Repository,
     context: Arc<Context>,
     request: &'a Request<'a>,
-    _scratch: TempDir,
+    _scratch: Scratch,
 }
 
 /// The connection to a server, after its first answer.
@@ -59,7 +59,7 @@ impl<'a> Server<'a> {
             path: place.clone(),
             error,
         };
-        let directory = builder().tempdir_in(&place).map_err(scratch)?;
+        let directory = Scratch::new(&place).map_err(scratch)?;
         let mut options = RepositoryInitOptions::new();
         options.bare(true).external_template(false).no_reinit(true);
         let repository = Repository::init_opts(directory.path(), &options)?;
@@ -70,6 +70,7 @@ impl<'a> Server<'a> {
             configuration,
             git_dir: directory.path().to_owned(),
             stop: request.stop.clone(),
+            permit: request.permit.cloned(),
             patience: patience(environment),
             limit,
             found: Findings::default(),
@@ -271,17 +272,6 @@ fn is_refusal(error: &Error) -> bool {
                     | Failure::NotGit { .. }
             )
     )
-}
-
-fn builder() -> tempfile::Builder<'static, 'static> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix("apkit-git-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(std::fs::Permissions::from_mode(0o700));
-    }
-    builder
 }
 
 /// Where temporary files go.

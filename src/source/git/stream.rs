@@ -3,11 +3,17 @@
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::advertisement::Advertisement;
 use super::child::Trouble;
 use super::error::Failure;
 use super::transport::{Context, MAX_LIST};
+
+/// How long one fetch may take.
+pub(super) const WHOLE: Duration = Duration::from_secs(60 * 60);
+/// How many times longer than a silence the list of what is there may take.
+const LIST_TIMES: u32 = 5;
 
 /// A way to a server and back.
 pub(super) trait Pipe: Send + 'static {
@@ -23,6 +29,7 @@ pub(super) struct Stream<P> {
     context: Arc<Context>,
     pipe: P,
     received: u64,
+    started: Instant,
 }
 
 impl<P: Pipe> Stream<P> {
@@ -32,6 +39,7 @@ impl<P: Pipe> Stream<P> {
             context: Arc::clone(context),
             pipe,
             received: 0,
+            started: Instant::now(),
         }
     }
 
@@ -68,15 +76,21 @@ impl<P: Pipe> Read for Stream<P> {
             }
         };
         self.received += count as u64;
-        let limit = {
+        let (limit, most) = {
             let mut list = self.context.advertisement();
             list.feed(buffer.get(..count).unwrap_or_default());
             if list.is_whole() {
-                self.context.limit
+                (self.context.limit, WHOLE)
             } else {
-                MAX_LIST
+                (MAX_LIST, self.context.patience.saturating_mul(LIST_TIMES))
             }
         };
+        if self.started.elapsed() > most {
+            return Err(self.fail(Failure::TooSlow {
+                host: host(),
+                seconds: most.as_secs(),
+            }));
+        }
         if self.received > limit {
             let host = host();
             return Err(self.fail(Failure::TooMuch { host, limit }));
@@ -101,7 +115,6 @@ impl<P: Pipe> Write for Stream<P> {
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
-    use std::time::Duration;
 
     use super::super::address::Address;
     use super::super::configuration::Configuration;
@@ -146,6 +159,7 @@ mod tests {
             configuration: Configuration::default(),
             git_dir: PathBuf::new(),
             stop: Stop::default(),
+            permit: None,
             patience: Duration::from_secs(1),
             limit,
             found: Findings::default(),

@@ -13,7 +13,8 @@ use super::address::{Address, Transport};
 use super::advertisement::Advertisement;
 use super::configuration::Configuration;
 use super::error::Failure;
-use super::{daemon, http, ssh};
+use super::{daemon, http, memory, ssh};
+use crate::net;
 
 /// The address libgit2 is given: which repository is meant, the [`Context`] says.
 pub(super) const URL: &str = "apkit://repository";
@@ -33,6 +34,8 @@ pub(super) struct Context {
     /// Our own bare repository, so that no other one has a say.
     pub git_dir: PathBuf,
     pub stop: Stop,
+    /// Whether a host may be asked.
+    pub permit: Option<net::Permit>,
     /// How long a silence is borne.
     pub patience: Duration,
     /// The most that is received in one answer, in bytes.
@@ -112,6 +115,7 @@ fn register() -> Result<(), git2::Error> {
     for level in levels {
         unsafe { opts::set_search_path(level, "") }?;
     }
+    memory::set_up()?;
     unsafe {
         transport::register("apkit", |remote| {
             let Some(context) = CURRENT.with_borrow(Clone::clone) else {

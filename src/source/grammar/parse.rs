@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use url::Url;
 
 use super::text::{
-    after_scheme, browsed, is_archive_name, is_repository, is_scp, is_spelt_as_path, path_colon,
-    path_part, percent_decoded, scheme, slashed, without_password,
+    after_scheme, browsed, is_archive_name, is_repository, is_scp, is_secret_parameter,
+    is_spelt_as_path, path_colon, path_part, percent_decoded, scheme, slashed, without_password,
 };
 use super::{ArchiveFile, NoSource, SPELLINGS, Source, normal};
 use crate::archive::EntryPath;
@@ -120,6 +120,13 @@ impl Parser<'_> {
                 NOTHING,
             ));
         }
+        let mut pairs = url.query_pairs();
+        if let Some((name, _)) = pairs.find(|(name, value)| is_secret_parameter(name, value)) {
+            let understood = format!(
+                "its parameter `{name}` looks like a credential, and a source is shown in reports and lock files; fetch the archive yourself and name the file"
+            );
+            return Err(self.error(&understood, &["./FILE.tgz"]));
+        }
         if url.fragment().is_some() {
             return Err(self.error("an archive has no `#` reference", NOTHING));
         }
@@ -138,7 +145,10 @@ impl Parser<'_> {
         let query = url.query().unwrap_or_default().to_owned();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.strip_prefix("path=") {
-                Some(path) if sub_path.is_none() => sub_path = self.sub_path(path)?,
+                Some(_) if sub_path.is_some() => {
+                    return Err(self.error("the directory in it is given twice", NOTHING));
+                }
+                Some(path) => sub_path = self.sub_path(path)?,
                 _ => rest.push(pair),
             }
         }
@@ -273,6 +283,14 @@ impl Parser<'_> {
             wanted: wanted.map(str::to_owned),
             sub_path,
         }))
+    }
+
+    /// A source whose normal form would be read as another one.
+    pub(super) fn ambiguous(&self) -> NoSource {
+        self.error(
+            "written down, it would be read as something else; write it without characters that have a meaning in sources",
+            NOTHING,
+        )
     }
 
     /// A text that could be several things.

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use url::Url;
 
+use crate::spec::credential;
+
 /// What archive files end with.
 const ARCHIVE_ENDS: [&str; 3] = [".tgz", ".tar.gz", ".zip"];
 
@@ -150,10 +152,31 @@ pub(super) fn browsed(url: &Url) -> Vec<String> {
     }
 }
 
-/// The text with `user:password@` taken out of addresses.
+/// Whether a parameter of an address is what lets one in, as in addresses that are
+/// signed for a while.
+pub(super) fn is_secret_parameter(name: &str, value: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let is_signature = ["x-amz-", "x-goog-"]
+        .iter()
+        .any(|start| lower.starts_with(start))
+        || ["sig", "signature", "key", "auth", "code"].contains(&&*lower);
+    !value.is_empty()
+        && (is_signature || credential::is_secret_name(name) || credential::holds_token(value))
+}
+
+/// The text with `user:password@` and the values of parameters taken out of
+/// addresses.
 pub(super) fn without_password(text: &str) -> String {
     let Some((before, rest)) = text.split_once("://") else {
         return text.to_owned();
+    };
+    let shortened;
+    let rest = match rest.split_once('?') {
+        Some((head, query)) if holds_secret(query) => {
+            shortened = format!("{head}?…");
+            &shortened
+        }
+        _ => rest,
     };
     let authority = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, rest) = rest.split_at(authority);
@@ -163,6 +186,11 @@ pub(super) fn without_password(text: &str) -> String {
         Some((_, host)) => format!("{before}://…@{host}{rest}"),
         None => format!("{before}://{authority}{rest}"),
     }
+}
+
+fn holds_secret(query: &str) -> bool {
+    url::form_urlencoded::parse(query.as_bytes())
+        .any(|(name, value)| is_secret_parameter(&name, &value))
 }
 
 /// A path with `/` between its parts on every system.

@@ -119,6 +119,18 @@ pub enum Error {
         /// Where the tarball is.
         address: String,
     },
+    /// The digest that the registry gives is none.
+    #[error(
+        "the integrity that the registry gives for the tarball of {name} {version} is no digest: {integrity:?}. Nothing was fetched; whoever runs the registry has to repair its metadata"
+    )]
+    NoDigest {
+        /// The package.
+        name: PackageName,
+        /// Its version.
+        version: String,
+        /// What the registry says.
+        integrity: String,
+    },
     /// The tarball is not what the registry says it is.
     #[error(
         "the tarball of {name} {version} from {address} is not what the registry promises: its integrity is {found}, not {expected}. It was damaged or changed on the way; nothing of it was unpacked"

@@ -162,11 +162,13 @@ fn permitted(request: &Request<'_>, url: &Url) -> Result<(), Error> {
     })
 }
 
-/// What a lock file would keep: it is no place for a password.
+/// What a lock file would keep: it is no place for a password, nor for a signature.
 fn without_user(mut url: Url) -> String {
     // Fails only for addresses that hold neither.
     let _ = url.set_username("");
     let _ = url.set_password(None);
+    url.set_query(None);
+    url.set_fragment(None);
     url.into()
 }
 
@@ -216,6 +218,7 @@ impl Registry {
         permitted(request, &url)?;
         let mut settings = access::settings(&config, request.environment)?;
         settings.interrupt = Some(interrupt(request.stop));
+        settings.permit = request.permit.cloned();
         if url.scheme() == "http"
             && let Some(host) = url.host_str()
         {
@@ -270,10 +273,17 @@ impl Registry {
                 name: source.name.clone(),
                 version: version.to_owned(),
             })?;
-        let integrity = dist.and_then(|dist| {
-            let integrity = dist.integrity.text().and_then(Integrity::parse);
-            integrity.or_else(|| Integrity::from_shasum(dist.shasum.text()?))
-        });
+        let integrity = match dist.and_then(|dist| dist.integrity.text()) {
+            // What is weaker does not stand in for what cannot be read.
+            Some(text) if Integrity::is_promised(text) => {
+                Some(Integrity::parse(text).ok_or_else(|| Error::NoDigest {
+                    name: source.name.clone(),
+                    version: version.to_owned(),
+                    integrity: text.to_owned(),
+                })?)
+            }
+            _ => dist.and_then(|dist| Integrity::from_shasum(dist.shasum.text()?)),
+        };
         Ok(Release {
             version: version.to_owned(),
             tarball,

@@ -9,7 +9,7 @@ use nodejs_semver::{Range, Version};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Denied, Place, matches};
+use super::{Denied, Place, is_host, matches};
 use crate::source::{Kind, Resolved, Source};
 
 #[derive(Debug, Clone)]
@@ -224,7 +224,7 @@ impl Rule {
                 (None, _) => Fit::Yes,
                 (Some(_), Known::NotYet) => Fit::Maybe,
                 (Some(_), Known::Nothing) => Fit::No,
-                (Some(pattern), Known::Is(host)) => is(matches(pattern, &host)),
+                (Some(pattern), Known::Is(host)) => is(is_host(pattern, &host)),
             },
             known(&text.scope, source.scope()),
             known(&text.name, source.name()),

@@ -11,7 +11,7 @@ use std::ops::Range;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Denied, Place, Policy, conditions, matches, written};
+use super::{Denied, Place, Policy, conditions, is_host, matches, written};
 use crate::archive::Digest;
 
 /// The rules of one file.
@@ -171,7 +171,7 @@ impl Policy {
                 ));
             }
             let reach = &rules.reach;
-            if !reach.is_empty() && !reach.iter().any(|rule| matches(&rule.text.host, host)) {
+            if !reach.is_empty() && !reach.iter().any(|rule| is_host(&rule.text.host, host)) {
                 let rules = reach.iter().map(|rule| {
                     let host = Some(rule.text.host.as_str());
                     (conditions(&[("host", host)]), &rule.place)
@@ -259,7 +259,7 @@ impl KeepText {
 
 impl AvoidText {
     fn fits(&self, host: &str, plugin: &str, server: &str) -> bool {
-        fits(self.host.as_ref(), host)
+        (self.host.as_ref()).is_none_or(|pattern| is_host(pattern, host))
             && fits(self.plugin.as_ref(), plugin)
             && fits(self.server.as_ref(), server)
     }

@@ -10,6 +10,39 @@ use apkit::source::git::{Error, Failure};
 use super::origin::{PACKAGE_PATHS, git};
 use super::world::{World, source};
 
+#[test]
+fn a_server_that_says_little_at_a_time_is_not_waited_for_without_end() {
+    use std::io::{Read as _, Write as _};
+    let mut world = World::new();
+    world.set("GIT_HTTP_LOW_SPEED_TIME", "1");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        let _ = stream.read(&mut [0; 1000]);
+        let id = "a".repeat(40);
+        let mut line = format!("003a{id} HEAD\0shallow\n");
+        // Until whoever asked is gone.
+        while stream.write_all(line.as_bytes()).is_ok() {
+            line = format!("003f{id} refs/heads/branch\n");
+            thread::sleep(Duration::from_millis(300));
+        }
+    });
+    let started = Instant::now();
+    let address = format!("git://127.0.0.1:{port}/r");
+    let error = world
+        .fetch(&source(&address, "", ""))
+        .expect_err("too slow");
+    assert!(
+        matches!(
+            &error,
+            Error::Connection(Failure::TooSlow { seconds: 5, .. })
+        ),
+        "{error}"
+    );
+    assert!(started.elapsed() < Duration::from_secs(20));
+}
+
 struct Daemon {
     child: Child,
     port: u16,

@@ -223,3 +223,17 @@ fn imports_at_the_same_time_all_arrive() {
     assert_eq!(verified["packages"].as_array().map(Vec::len), Some(6));
     world.assert_tidy();
 }
+
+#[test]
+fn who_verifies_beside_updates_sees_no_changes() {
+    let world = World::new();
+    large_package(&world, "One.");
+    world.expect(0, &["import", "./p"]);
+    for round in 0..12 {
+        large_package(&world, if round % 2 == 0 { "Two." } else { "One." });
+        let mut update: Child = start(&world, &["update"]);
+        while update.try_wait().expect("a child").is_none() {
+            world.expect(0, &["verify"]);
+        }
+    }
+}

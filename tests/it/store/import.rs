@@ -411,3 +411,33 @@ fn what_is_no_package_yet_is_told_how_to_become_one() {
         run.stdout
     );
 }
+
+#[test]
+fn a_project_that_is_a_package_does_not_import_its_own_store() {
+    let world = World::new();
+    world.package("project", "tide-table", "One.");
+    let run = |status: i32, command: &[&str]| {
+        let mut apkit = world.apkit();
+        apkit.current_dir(world.path("project")).args(command);
+        let run = crate::support::finish(apkit.arg("--project"));
+        assert_eq!(run.status, Some(status), "{run:#?}");
+        run
+    };
+    run(0, &["import", "."]);
+    let lock = world.place.read("project/.agents/apkit.lock");
+    world.write("project/.agents/plugin-data/tide-table/x", "data");
+    world.write("project/.agents/plugins-of-mine/x", "mine");
+    run(0, &["import", "."]);
+    let place = world.path("project/.agents/plugins/tide-table");
+    assert_eq!(names(&place), [".agents", "plugin.json", "skills"]);
+    assert_eq!(names(&place.join(".agents")), ["plugins-of-mine"]);
+    let again = world.place.read("project/.agents/apkit.lock");
+    assert_ne!(again, lock);
+    for _ in 0..3 {
+        let told = run(0, &["import", "."]).stdout;
+        assert!(told.contains("is in place already"), "{told}");
+        assert!(told.contains(".agents/.apkit"), "{told}");
+    }
+    run(0, &["update", "--check"]);
+    assert_eq!(world.place.read("project/.agents/apkit.lock"), again);
+}

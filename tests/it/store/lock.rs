@@ -254,3 +254,48 @@ fn a_text_that_looks_like_a_merge_is_none() {
         assert!(run.stderr.contains("marks of a merge"), "{}", run.stderr);
     }
 }
+
+#[test]
+fn a_package_that_is_there_twice_is_told() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    world.expect(0, &["import", "./p"]);
+    let entry = world.locked("tide-table");
+    let text = format!(
+        r#"{{"lock_version": 1, "packages": {{"tide-table": {entry}, "tide-table": {entry}}}}}"#
+    );
+    std::fs::write(world.root().join("apkit.lock"), text).expect("written");
+    let run = world.expect(2, &["list"]);
+    assert!(
+        run.stderr
+            .contains("the package \"tide-table\" is in it twice"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn the_store_of_a_project_is_the_same_by_its_root() {
+    let world = World::new();
+    // Also where the project is the home directory, whose store is the default.
+    for project in ["project", "home"] {
+        world.package(&format!("{project}/p"), "tide-table", "One.");
+        let run = |arguments: &[&str]| {
+            let mut command = world.apkit();
+            command.current_dir(world.path(project)).args(arguments);
+            let run = crate::support::finish(&mut command);
+            assert_eq!(run.status, Some(0), "{run:#?}");
+            run.stdout
+        };
+        run(&["import", "./p", "--project"]);
+        let lock = world.place.read(&format!("{project}/.agents/apkit.lock"));
+        assert!(lock.contains("\"dir:./p\""), "{lock}");
+        let told = run(&["update", "--root", ".agents"]);
+        assert!(told.starts_with("tide-table: current"), "{told}");
+        run(&["import", "./p", "--root", ".agents"]);
+        let again = world.place.read(&format!("{project}/.agents/apkit.lock"));
+        assert_eq!(again, lock);
+    }
+    let told = world.expect(0, &["update"]).stdout;
+    assert!(told.starts_with("tide-table: current"), "{told}");
+}

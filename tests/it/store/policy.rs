@@ -66,6 +66,55 @@ fn rules_are_held_before_anything_is_fetched() {
 }
 
 #[test]
+fn a_host_has_one_spelling_for_rules() {
+    let world = World::new();
+    for (host, source) in [
+        ("git.invalid", "git+https://GIT.invalid./o/r"),
+        ("GIT.invalid.", "git@git.invalid:o/r"),
+        ("localhost", "https://localhost.:1/x.tgz"),
+        ("[::1]", "git+https://[::1]:1/o/r"),
+        ("::1", "git+https://[::1]:1/o/r"),
+        ("[::1]", "https://[::1]:1/x.tgz"),
+        ("0:0::1", "https://[::1]:1/x.tgz"),
+        ("127.0.0.1", "https://127.1:1/x.tgz"),
+        ("b\u{fc}cher.invalid", "https://b\u{fc}cher.invalid/x.tgz"),
+        (
+            "*.b\u{fc}cher.invalid",
+            "git+https://a.xn--bcher-kva.invalid/o/r",
+        ),
+        (
+            "xn--bcher-kva.invalid",
+            "git+https://B\u{dc}CHER.invalid/o/r",
+        ),
+    ] {
+        let rules = format!("[[deny]]\nhost = {host:?}\n");
+        let told = denied(&world, &rules, source).expect(source);
+        assert!(told.contains("forbids it"), "{source}: {told}");
+    }
+}
+
+#[test]
+fn where_a_redirect_leads_is_held_against_the_rules() {
+    use crate::web::{Reply, Server};
+    let world = World::new();
+    let target = Server::new(|_| Reply::new(404, "nothing"));
+    let port = target.port();
+    let server = Server::new(move |asked| {
+        let to = format!("http://localhost:{port}{}", asked.target);
+        Reply::redirect(302, &to)
+    });
+    for source in [
+        server.url("/x.tgz"),
+        format!("git+{}", server.url("/evil/r.git")),
+    ] {
+        let told = denied(&world, "[[deny]]\nhost = \"localhost\"\n", &source).expect("denied");
+        assert!(told.contains("localhost may not be asked"), "{told}");
+        assert!(told.contains("forbids it"), "{told}");
+    }
+    assert!(target.asked().is_empty());
+}
+
+#[test]
 fn the_message_names_the_rule_its_place_and_its_reason() {
     let world = World::new();
     let rules =

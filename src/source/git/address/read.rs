@@ -29,7 +29,7 @@ pub enum AddressError {
     Helper(String),
     /// A password in the address.
     #[error(
-        "it holds a password, which would end up in files and listings; leave it out and let git's credential helper know it (git help credentials)"
+        "it holds a password or token, which would end up in files and listings; leave it out and let git's credential helper know it (git help credentials)"
     )]
     Password,
     /// `?query` or `#fragment`.
