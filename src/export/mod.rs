@@ -239,6 +239,14 @@ pub enum PlanError {
     /// The command of the server is not in the package.
     #[error("{0} is no file of the package: name the directory that holds it as SOURCE")]
     NoCommand(String),
+    /// What makes no sense with the skills alone.
+    #[error("--target skills writes the skills alone; {0} wants a package")]
+    SkillsAlone(&'static str),
+    /// Two files that some file systems take for one.
+    #[error(
+        "{0:?} and {1:?} are one and the same to file systems that take no account of case or composition; rename one"
+    )]
+    SameFile(String, String),
     /// A package of npm needs a version.
     #[error("a package of npm needs a version; give one with --version")]
     VersionMissing,
