@@ -11,6 +11,7 @@
 //! | `targets` | a package → what one client needs beside it, one file each |
 //! | `marketplace`, `npm`, `descriptor` | what is put around a package, or in the place of a source |
 //! | `credentials` | files and texts of a source that hold credentials |
+//! | `restate` | what the user says about the package, in all its manifests |
 //! | `loss` | what an export cannot carry over: the kinds, each declared once |
 //! | `report` | the plan as one JSON document |
 //! | `apply`, `archive`, `place` | staging, judgement, replacement, and what is never replaced |
@@ -39,6 +40,7 @@ mod place;
 mod plan;
 mod recognise;
 pub mod report;
+mod restate;
 mod skill;
 mod skills;
 mod targets;

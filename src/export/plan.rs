@@ -13,7 +13,9 @@ use super::skill::{NameProblem, SKILL_FILE};
 use super::skills::{self, Adopted};
 use super::targets::{self, Target};
 use super::tree::Tree;
-use super::{Input, Output, Plan, PlanError, Source, credentials, descriptor, marketplace, npm};
+use super::{
+    Input, Output, Plan, PlanError, Source, credentials, descriptor, marketplace, npm, restate,
+};
 use crate::archive::fold;
 
 /// Plans an export.
@@ -43,6 +45,7 @@ pub fn plan(input: Input) -> Result<Plan, PlanError> {
             }
         }
     }
+    let said = identity.clone();
     let mut tops = targets::skills::Tops::default();
     sources.iter().for_each(|source| tops.add(source));
     let (mut draft, manifest, source) = match (sources.pop(), sources.is_empty()) {
@@ -81,6 +84,7 @@ pub fn plan(input: Input) -> Result<Plan, PlanError> {
     if let Some(manifest) = manifest {
         draft.put_json(MANIFEST, &manifest);
     }
+    restate::others(&mut draft, &said);
     credentials::survey(&mut draft);
     let facts = targets::Facts::of(&draft);
     for client in target.clients() {
