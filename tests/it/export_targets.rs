@@ -284,3 +284,39 @@ fn what_options_say_is_in_every_manifest() {
     assert_eq!(run.status, Some(0), "{run:?}");
     assert!(place.read("c-out/package.json").contains("2.0.0"));
 }
+
+#[test]
+fn a_list_of_files_names_what_servers_and_clients_need() {
+    let place = Place::new();
+    package(&place, "");
+    place.write(
+        "p/mcp.json",
+        mcp(
+            r#"{"a": {"type": "stdio", "command": "./bin/s", "cwd": "./data/x"},
+                "b": {"type": "stdio", "command": "node", "args": ["${PLUGIN_ROOT}/lib/b.js", "--x=${PLUGIN_ROOT}/etc/x"]}}"#,
+        ),
+    );
+    for path in ["bin/s", "data/x/y", "lib/b.js", "etc/x", "other/z"] {
+        place.write(&format!("p/{path}"), "#!/bin/sh\n");
+    }
+    place.write(
+        "p/package.json",
+        r#"{"name": "p", "version": "1.0.0", "files": ["plugin.json", "skills/", "lib"]}"#,
+    );
+    let run = export(&place, &["--npm", "--allow-warnings"]);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    assert_eq!(
+        written(&place, "package.json")["files"],
+        json!([
+            "plugin.json",
+            "skills/",
+            "lib",
+            "mcp.json",
+            ".claude-plugin",
+            "com.anthropic.claude-code",
+            "bin",
+            "data",
+            "etc"
+        ])
+    );
+}

@@ -105,7 +105,7 @@ fn second(draft: &mut Draft, facts: &Facts) {
 }
 
 /// The first part of every path that a text names from the plugin's root.
-fn named(text: &str) -> Vec<String> {
+pub(crate) fn named(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for root in [
         "${CLAUDE_PLUGIN_ROOT}/",
