@@ -347,6 +347,8 @@ Carried over in part (1):
     why:    ${KEY} is expanded by no portable client
     effect: the entry is left out of mcp.json
     help:   whoever uses the server sets it in the client; say so in the description
+
+Would write pack 1.0.0 to out: 1 not carried over, 1 carried over in part
 ";
     let mask = |text: &str| -> String {
         text.lines()
@@ -597,7 +599,10 @@ fn wrong_use_is_told() {
     );
     place.write("m/one/x", "");
     for (arguments, wanted) in [
-        (&["export", "--out", "o"][..], "SOURCE"),
+        (
+            &["export", "--out", "o"][..],
+            "were not provided:\n  <SOURCE>...\n",
+        ),
         (&["export", "s"], "--out"),
         (&["export", "s", "--out", "o"], "--name"),
         (&["export", "s", "--name", "x", "--out", "o"], "--rename"),
@@ -624,6 +629,18 @@ fn wrong_use_is_told() {
             "NAME=VALUE",
         ),
         (&["export", "nothing", "--out", "o"], "no such file"),
+        (
+            &["export", "m/one", "--out", "o"],
+            "failed to export m/one: it is no package",
+        ),
+        (
+            &["export", "s", "--out", "o.tar"],
+            "written as NAME.tgz or NAME.zip",
+        ),
+        (
+            &["export", "s", "--out", "o.tar.xz"],
+            "written as NAME.tgz or NAME.zip",
+        ),
     ] {
         let run = place.run(arguments);
         assert_eq!(run.status, Some(2), "{run:?}");

@@ -26,6 +26,9 @@ const MTIME: u64 = 499_162_500;
 
 pub(crate) fn run(arguments: &Export) -> Result<Exit, Failure> {
     let target = target(arguments.target);
+    if let Some(out) = arguments.out.as_deref().filter(|out| is_other_archive(out)) {
+        return Err(Failure::ArchiveKind(out.to_owned()));
+    }
     let mut kept = Vec::new();
     let plan = plan(arguments, target, &mut kept)?;
     kept.extend(surroundings());
@@ -83,6 +86,15 @@ pub(crate) fn run(arguments: &Export) -> Result<Exit, Failure> {
     } else {
         Exit::Clean
     })
+}
+
+/// Whether a name is that of an archive of a kind that is not written.
+fn is_other_archive(out: &Path) -> bool {
+    const OTHERS: &[&str] = &["tar", "gz", "bz2", "xz", "zst", "7z", "rar", "txz", "tbz2"];
+    let extension = out.extension().and_then(|extension| extension.to_str());
+    Format::of(out).is_none()
+        && extension
+            .is_some_and(|extension| OTHERS.contains(&extension.to_ascii_lowercase().as_str()))
 }
 
 /// What no export replaces, beside its sources.
@@ -171,7 +183,17 @@ fn plan(arguments: &Export, target: Target, kept: &mut Vec<Kept>) -> Result<Plan
         server: server(&arguments.server)?,
         npm: arguments.npm,
     };
-    export::plan(input).map_err(Failure::Plan)
+    export::plan(input).map_err(|error| {
+        let sources = arguments.sources.iter();
+        let sources: Vec<_> = sources.map(|source| source.to_string_lossy()).collect();
+        Failure::Plan {
+            what: match &arguments.server.server {
+                Some(server) if sources.is_empty() => format!("the server {server}"),
+                _ => sources.join(", "),
+            },
+            error,
+        }
+    })
 }
 
 fn identity(arguments: &ExportIdentity) -> Identity {
