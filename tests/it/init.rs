@@ -215,3 +215,23 @@ fn nothing_is_written_through_a_link() {
     );
     assert!(!place.path().join("d/plugin.json").exists());
 }
+
+#[test]
+fn what_export_would_bring_is_told() {
+    let place = Place::new();
+    place.write(
+        "c/.claude-plugin/plugin.json",
+        r#"{"name": "c", "version": "1.0.0"}"#,
+    );
+    let run = place.run(["init", "c"]);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    assert!(
+        run.stdout
+            .contains("apkit export c --from claude-code --out DIR"),
+        "{run:?}"
+    );
+    place.write("c/.mcp.json", r#"{"s": {"command": "npx", "args": ["s"]}}"#);
+    let run = place.run(["export", "c", "--from", "claude-code", "--out", "d"]);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    assert!(place.read("d/mcp.json").contains("npx"));
+}
