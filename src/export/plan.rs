@@ -174,9 +174,14 @@ fn one(
             ))
         }
         Shape::Skills | Shape::SkillsInside | Shape::Skill => {
-            let name = identity.name.clone().ok_or(PlanError::NameMissing)?;
-            package_name(&name).map_err(PlanError::Name)?;
+            let directory = source.name.clone();
             let (draft, adopted) = adopted(source, shape, rename);
+            // One skill gives its name to the package.
+            let own =
+                (*shape == Shape::Skill).then(|| skills::first_name(&draft).unwrap_or(directory));
+            let name = identity.name.clone().or(own);
+            let name = name.ok_or(PlanError::NameMissing)?;
+            package_name(&name).map_err(PlanError::Name)?;
             finish_skills((draft, adopted), &identity, &name, namespace)
         }
     }

@@ -176,6 +176,12 @@ fn settle(
     }
 }
 
+/// The name of the first skill in its place.
+pub(super) fn first_name(draft: &Draft) -> Option<String> {
+    let mut paths = draft.tree.below(DIRECTORY);
+    Some(paths.next()?.0.split_once('/')?.0.to_owned())
+}
+
 /// A directory without `SKILL.md` of its own.
 fn misplaced(draft: &mut Draft, place: &str) {
     let found: Vec<String> = draft

@@ -471,6 +471,29 @@ fn the_report_as_json_is_what_its_schema_says() {
     ]);
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(report["losses"][0]["kind"], "client-frontmatter");
+    assert_eq!(report["error"], Value::Null);
+    place.write("taken/x", "mine");
+    for (arguments, why) in [
+        (&["nothere", "--out", "n"][..], "read nothere: "),
+        (&["skills", "--out", "n"], "the source has no name"),
+        (&["p", "--out", "taken"], "no export has written it"),
+        (
+            &["p", "--out", "n", "--deny-losses"],
+            "something would be lost",
+        ),
+        (&["p", "--out", "n.tar"], "NAME.tgz or NAME.zip"),
+    ] {
+        let run = place.run([&["export", "--format", "json"], arguments].concat());
+        let report: Value =
+            serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run:?}"));
+        assert!(validator.is_valid(&report), "{report:#}");
+        assert_eq!(report["written"], false);
+        assert!(
+            report["error"].as_str().unwrap().contains(why),
+            "{report:#}"
+        );
+        assert!(run.status != Some(0), "{run:?}");
+    }
     let accepted: Vec<_> = report["accepted"]
         .as_array()
         .unwrap()

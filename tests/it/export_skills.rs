@@ -266,3 +266,19 @@ fn files_that_differ_by_case_alone_are_refused() {
         }
     }
 }
+
+#[test]
+fn one_skill_gives_its_name_to_the_package() {
+    let place = Place::new();
+    place.write("x/SKILL.md", skill("x"));
+    place.write("Odd/SKILL.md", skill("Odd"));
+    let run = export(&place, &["x", "--out", "out"]);
+    assert_eq!(
+        (run.status, run.stdout.as_str()),
+        (Some(0), "Wrote x to out.\n"),
+        "{run:?}"
+    );
+    assert_eq!(place.read("out/skills/x/SKILL.md"), skill("x"));
+    let run = export(&place, &["Odd", "--rename", "--out", "odd"]);
+    assert!(run.stdout.starts_with("Wrote odd to odd.\n"), "{run:?}");
+}
