@@ -71,6 +71,11 @@ impl Identity {
         .collect()
     }
 
+    /// The names of the fields that say something, name aside.
+    pub(super) fn given(&self) -> Vec<&'static str> {
+        self.fields().into_iter().map(|(key, _)| key).collect()
+    }
+
     /// A manifest that targets the published specification.
     pub(super) fn manifest(&self, name: &str) -> Json {
         let mut manifest = Json::object([

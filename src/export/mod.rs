@@ -81,6 +81,9 @@ pub struct Plan {
     /// Warnings of the rule book that `losses` tell about already, and that
     /// therefore do not stop the export.
     pub announced: BTreeSet<Announced>,
+    /// The fields of `plugin.json` that the user gave: what there is to say about
+    /// them is said, be it no warning.
+    pub given: Vec<&'static str>,
     /// What the source was.
     pub source: &'static str,
     /// `name` of the package.

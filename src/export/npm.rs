@@ -47,6 +47,9 @@ pub(super) fn add(draft: &mut Draft, facts: &Facts) -> Result<(), PlanError> {
     if !is_new {
         complete_files(draft, facts, &mut manifest);
     }
+    if manifest.get("private") == Some(&Json::Bool(true)) {
+        draft.note("package.json: npm publishes nothing that is \"private\": true");
+    }
     draft.put_json(MANIFEST, &manifest);
     Ok(())
 }

@@ -95,6 +95,7 @@ pub fn plan(input: Input) -> Result<Plan, PlanError> {
     }
     let mut plan = Plan {
         announced: std::mem::take(&mut draft.announced),
+        given: said.given(),
         source,
         name: facts.name.clone(),
         version: facts.identity.version.clone(),

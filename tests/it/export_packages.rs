@@ -599,7 +599,7 @@ fn warnings_stop_an_export_unless_they_are_allowed() {
     assert_eq!(run.status, Some(0));
     assert!(
         run.stdout
-            .contains("Warnings let pass (1):\n  skills/flow/SKILL.md: skill::link-leaves-skill"),
+            .contains("Findings let pass (1):\n  skills/flow/SKILL.md: skill::link-leaves-skill"),
         "{run:?}"
     );
     // Errors are never let pass.

@@ -320,3 +320,25 @@ fn a_list_of_files_names_what_servers_and_clients_need() {
         ])
     );
 }
+
+#[test]
+fn what_there_is_to_say_about_options_is_said() {
+    let place = Place::new();
+    package(&place, "");
+    place.write(
+        "p/package.json",
+        r#"{"name": "p", "version": "1.0.0", "private": true}"#,
+    );
+    let arguments = ["--version", "v1.0", "--license", "foo", "--npm"];
+    let run = export(&place, &arguments);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    for wanted in [
+        "plugin.json: manifest::version-not-semver: ",
+        "plugin.json: manifest::license-not-spdx: ",
+        "npm publishes nothing that is \"private\": true",
+    ] {
+        assert!(run.stdout.contains(wanted), "{wanted}: {run:?}");
+    }
+    let run = export(&place, &["--version", "1.0.1", "--license", "MIT"]);
+    assert!(!run.stdout.contains("let pass"), "{run:?}");
+}

@@ -79,7 +79,7 @@ pub(super) fn write(report: &Report<'_>, outcome: Outcome, to: &mut dyn Write) -
         .filter(|accepted| !accepted.announced)
         .map(|accepted| format!("{}: {}: {}", accepted.path, accepted.code, accepted.message))
         .collect();
-    list("Warnings let pass", &kept, to)?;
+    list("Findings let pass", &kept, to)?;
     let lost = |weight| {
         let losses = plan.losses.iter();
         losses.filter(|loss| loss.kind.weight() == weight).count()
