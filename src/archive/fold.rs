@@ -16,7 +16,7 @@ fn is_ignorable(c: char) -> bool {
 ///
 /// It goes over the whole path as over each part, because `/` neither folds nor
 /// composes.
-pub(super) fn fold(text: &str) -> Cow<'_, str> {
+pub(crate) fn fold(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
             Cow::Owned(text.to_ascii_lowercase())

@@ -20,6 +20,7 @@ mod walk;
 mod write;
 
 pub use copy::copy_directory;
+pub(crate) use fold::fold;
 pub use limits::Limits;
 pub use path::{EntryPath, PathProblem};
 pub use read::{Format, root_of, unpack};

@@ -586,7 +586,7 @@ pub(crate) struct ExportServer {
     pub(crate) server: Option<String>,
 
     /// Its address
-    #[arg(long, value_name = "URL", requires = "server", required_unless_present_any = ["command", "sources"])]
+    #[arg(long, value_name = "URL", requires = "server")]
     pub(crate) url: Option<String>,
 
     /// Its transport

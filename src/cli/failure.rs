@@ -88,8 +88,16 @@ pub(crate) enum Failure {
     },
 
     /// `export` has no plan.
-    #[error("export: {0}")]
-    Plan(apkit::export::PlanError),
+    #[error("export {}: {error}", visible(what))]
+    Plan {
+        /// The sources, as they were given.
+        what: String,
+        error: apkit::export::PlanError,
+    },
+
+    /// `export --out` names an archive that is none of those that are written.
+    #[error("export to {}: archives are written as NAME.tgz or NAME.zip", show(.0))]
+    ArchiveKind(PathBuf),
 
     /// `export --server` without anything to reach it by.
     #[error("describe the server: there is neither --url nor --command")]
@@ -238,14 +246,16 @@ impl Failure {
                 error: apkit::export::Error::Credentials(_),
                 ..
             } => Some("take them out; if they are none, --allow-warnings writes it all the same"),
-            Self::Plan(apkit::export::PlanError::SkillNames(problems))
-                if problems.iter().all(|problem| problem.suggestion.is_some()) =>
-            {
+            Self::Plan {
+                error: apkit::export::PlanError::SkillNames(problems),
+                ..
+            } if problems.iter().all(|problem| problem.suggestion.is_some()) => {
                 Some("--rename gives them these names")
             }
-            Self::Plan(apkit::export::PlanError::Marketplace { .. }) => {
-                Some("apkit export SOURCE --plugin NAME --out …")
-            }
+            Self::Plan {
+                error: apkit::export::PlanError::Marketplace { .. },
+                ..
+            } => Some("apkit export SOURCE --plugin NAME --out …"),
             Self::UnknownCode { .. } => Some("`apkit explain` lists all codes"),
             _ => None,
         };

@@ -253,7 +253,7 @@ fn write_text(outcomes: &[Outcome], color: When) -> Result<(), Failure> {
         }
         let changes: usize = outcomes.iter().map(Outcome::changes).sum();
         match changes {
-            0 => writeln!(out, "nothing to mend without you")?,
+            0 => writeln!(out, "nothing can be fixed automatically")?,
             changes => writeln!(out, "{} mended", findings(changes))?,
         }
         writeln!(out)?;

@@ -4,8 +4,10 @@ use std::path::Path;
 
 use apkit::diagnostic::Threshold;
 use apkit::edit::init::{self, Options, Server};
+use apkit::export::Client;
 use apkit::package;
 use apkit::render::visible;
+use apkit::spec::foreign::NATIVE_MANIFESTS;
 
 use super::args::{Init, ServerKind};
 use super::exit::Exit;
@@ -90,6 +92,21 @@ fn steps(directory: &Path, outputs: &[init::Output]) -> Vec<String> {
         } else if output.path.ends_with(".py") {
             steps.push(format!("Put your tools into {path}."));
         }
+    }
+    // The directory has two manifests now: which one is read has to be said.
+    let native = NATIVE_MANIFESTS.iter();
+    let mut native = native.filter(|(path, _)| directory.join(path).is_file());
+    let client = native.find_map(|(_, label)| {
+        let mut clients = Client::ALL.into_iter();
+        clients.find(|client| client.label() == *label)
+    });
+    if let Some(client) = client {
+        steps.push(format!(
+            "Servers, hooks and commands of the plugin for {} are not in it: apkit export {} --from {} --out DIR brings them along.",
+            client.label(),
+            show(directory),
+            client.id()
+        ));
     }
     steps.push(format!(
         "Look at what a client gets: apkit inspect {}",

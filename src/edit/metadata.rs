@@ -2,7 +2,7 @@
 
 use crate::document::{Member, Node, Object, Value};
 use crate::spec::foreign;
-use crate::spec::metadata::{Person, web_address};
+use crate::spec::metadata::{Person, is_address, web_address};
 
 /// The shapes of manifests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,10 +104,10 @@ pub(super) fn written(field: &Field<'_>, shape: Shape, name: &str, says: &str) -
             let scope = old.len() - without_scope(old).len();
             format!("{}{says}", old.get(..scope).unwrap_or_default())
         }
-        "repository" => {
+        // What only git can use is one address as it stands.
+        "repository" if is_address(says) => {
             let front = if old.starts_with("git+") { "git+" } else { "" };
             let back = if old.ends_with(".git") { ".git" } else { "" };
-            let says = says.strip_suffix(".git").unwrap_or(says);
             format!("{front}{says}{back}")
         }
         _ => says.to_owned(),

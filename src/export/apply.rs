@@ -7,6 +7,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 use super::place::{self, Kept};
+use super::recognise::MANIFEST;
 use super::{Announced, LossKind, Output, Plan};
 use crate::diagnostic::Threshold;
 use crate::everos::digest;
@@ -285,6 +286,15 @@ fn judge(
         let package = package::load(&root, path, &package::Options::default())?;
         for finding in package.diagnostics {
             if !Threshold::Warning.is_reached_by(finding.code) {
+                let field = finding.pointer.as_deref().unwrap_or_default();
+                if finding.path == MANIFEST && plan.given.contains(&field.trim_start_matches('/')) {
+                    accepted.push(Accepted {
+                        path: finding.path,
+                        code: finding.code.id,
+                        message: finding.message,
+                        announced: false,
+                    });
+                }
                 continue;
             }
             let is_error = Threshold::Skipped.is_reached_by(finding.code);

@@ -71,6 +71,11 @@ impl Identity {
         .collect()
     }
 
+    /// The names of the fields that say something, name aside.
+    pub(super) fn given(&self) -> Vec<&'static str> {
+        self.fields().into_iter().map(|(key, _)| key).collect()
+    }
+
     /// A manifest that targets the published specification.
     pub(super) fn manifest(&self, name: &str) -> Json {
         let mut manifest = Json::object([
@@ -88,18 +93,22 @@ impl Identity {
         }
     }
 
+    /// The person that an object of `author` states.
+    pub(super) fn person(author: &Json) -> Option<Person> {
+        let field = |key: &str| Some(author.get(key)?.as_str()?.to_owned());
+        let person = Person {
+            name: field("name"),
+            email: field("email"),
+            url: field("url"),
+        };
+        (person != Person::default()).then_some(person)
+    }
+
     /// The identity that a manifest of the specification states. Fields of
     /// another type say nothing.
     pub(super) fn of(manifest: &Json) -> Self {
         let string = |key: &str| Some(manifest.get(key)?.as_str()?.to_owned());
-        let author = manifest.get("author").map(|author| {
-            let field = |key: &str| Some(author.get(key)?.as_str()?.to_owned());
-            Person {
-                name: field("name"),
-                email: field("email"),
-                url: field("url"),
-            }
-        });
+        let author = manifest.get("author").and_then(Self::person);
         let keywords = match manifest.get("keywords") {
             Some(Json::Array(items)) => items
                 .iter()
@@ -111,7 +120,7 @@ impl Identity {
             name: string("name"),
             version: string("version"),
             description: string("description"),
-            author: author.filter(|author| *author != Person::default()),
+            author,
             homepage: string("homepage"),
             repository: string("repository"),
             license: string("license"),

@@ -11,6 +11,7 @@
 //! | `targets` | a package → what one client needs beside it, one file each |
 //! | `marketplace`, `npm`, `descriptor` | what is put around a package, or in the place of a source |
 //! | `credentials`, `texts` | files of a source that hold credentials, or a client's placeholders |
+//! | `restate` | what the user says about the package, in all its manifests |
 //! | `loss` | what an export cannot carry over: the kinds, each declared once |
 //! | `report` | the plan as one JSON document |
 //! | `apply`, `archive`, `place` | staging, judgement, replacement, and what is never replaced |
@@ -39,6 +40,7 @@ mod place;
 mod plan;
 mod recognise;
 pub mod report;
+mod restate;
 mod skill;
 mod skills;
 mod targets;
@@ -80,6 +82,9 @@ pub struct Plan {
     /// Warnings of the rule book that `losses` tell about already, and that
     /// therefore do not stop the export.
     pub announced: BTreeSet<Announced>,
+    /// The fields of `plugin.json` that the user gave: what there is to say about
+    /// them is said, be it no warning.
+    pub given: Vec<&'static str>,
     /// What the source was.
     pub source: &'static str,
     /// `name` of the package.
@@ -240,6 +245,14 @@ pub enum PlanError {
     /// The command of the server is not in the package.
     #[error("{0} is no file of the package: name the directory that holds it as SOURCE")]
     NoCommand(String),
+    /// What makes no sense with the skills alone.
+    #[error("--target skills writes the skills alone; {0} wants a package")]
+    SkillsAlone(&'static str),
+    /// Two files that some file systems take for one.
+    #[error(
+        "{0:?} and {1:?} are one and the same to file systems that take no account of case or composition; rename one"
+    )]
+    SameFile(String, String),
     /// A package of npm needs a version.
     #[error("a package of npm needs a version; give one with --version")]
     VersionMissing,

@@ -1,5 +1,7 @@
 //! Making the plan.
 
+use std::collections::HashMap;
+
 use super::draft::Draft;
 use super::identity::{Identity, package_name};
 use super::json::{Json, Text};
@@ -11,7 +13,11 @@ use super::skill::{NameProblem, SKILL_FILE};
 use super::skills::{self, Adopted};
 use super::targets::{self, Target};
 use super::tree::Tree;
-use super::{Input, Plan, PlanError, Source, credentials, descriptor, marketplace, npm, texts};
+use super::{
+    Input, Output, Plan, PlanError, Source, credentials, descriptor, marketplace, npm, restate,
+    texts,
+};
+use crate::archive::fold;
 
 /// Plans an export.
 ///
@@ -33,6 +39,16 @@ pub fn plan(input: Input) -> Result<Plan, PlanError> {
         server,
         npm,
     } = input;
+    if target == Target::Skills {
+        for (asked, option) in [(marketplace, "--marketplace"), (npm, "--npm")] {
+            if asked {
+                return Err(PlanError::SkillsAlone(option));
+            }
+        }
+    }
+    let said = identity.clone();
+    let mut tops = targets::skills::Tops::default();
+    sources.iter().for_each(|source| tops.add(source));
     let (mut draft, manifest, source) = match (sources.pop(), sources.is_empty()) {
         (None, _) => {
             let Some(server) = &server else {
@@ -69,6 +85,7 @@ pub fn plan(input: Input) -> Result<Plan, PlanError> {
     if let Some(manifest) = manifest {
         draft.put_json(MANIFEST, &manifest);
     }
+    restate::others(&mut draft, &said);
     credentials::survey(&mut draft);
     texts::survey(&mut draft);
     let facts = targets::Facts::of(&draft);
@@ -80,6 +97,7 @@ pub fn plan(input: Input) -> Result<Plan, PlanError> {
     }
     let mut plan = Plan {
         announced: std::mem::take(&mut draft.announced),
+        given: said.given(),
         source,
         name: facts.name.clone(),
         version: facts.identity.version.clone(),
@@ -87,10 +105,10 @@ pub fn plan(input: Input) -> Result<Plan, PlanError> {
     };
     if target == Target::Skills {
         plan.judged = Some(draft.clone().outputs());
-        targets::skills::only(&mut draft, &namespace);
+        targets::skills::only(&mut draft, &namespace, &tops);
         plan.notes = std::mem::take(&mut draft.notes);
         plan.losses = draft.sorted_losses();
-        plan.outputs = draft.outputs();
+        plan.outputs = distinct(draft.outputs())?;
         return Ok(plan);
     }
     plan.packages = vec![String::new()];
@@ -99,8 +117,25 @@ pub fn plan(input: Input) -> Result<Plan, PlanError> {
     if marketplace {
         plan.packages = marketplace::wrap(&mut draft, &facts, target);
     }
-    plan.outputs = draft.outputs();
+    plan.outputs = distinct(draft.outputs())?;
     Ok(plan)
+}
+
+/// Refuses files that some file system takes for one and the same: such a package
+/// cannot be imported.
+fn distinct(outputs: Vec<Output>) -> Result<Vec<Output>, PlanError> {
+    let mut seen: HashMap<String, &str> = HashMap::new();
+    for output in &outputs {
+        let ends = output.path.match_indices('/').map(|(end, _)| end);
+        for end in ends.chain([output.path.len()]) {
+            let path = output.path.get(..end).unwrap_or_default();
+            let other = *seen.entry(fold(path).into_owned()).or_insert(path);
+            if other != path {
+                return Err(PlanError::SameFile(other.to_owned(), path.to_owned()));
+            }
+        }
+    }
+    Ok(outputs)
 }
 
 type Made = (Draft, Option<Json>, &'static str);
@@ -142,9 +177,14 @@ fn one(
             ))
         }
         Shape::Skills | Shape::SkillsInside | Shape::Skill => {
-            let name = identity.name.clone().ok_or(PlanError::NameMissing)?;
-            package_name(&name).map_err(PlanError::Name)?;
+            let directory = source.name.clone();
             let (draft, adopted) = adopted(source, shape, rename);
+            // One skill gives its name to the package.
+            let own =
+                (*shape == Shape::Skill).then(|| skills::first_name(&draft).unwrap_or(directory));
+            let name = identity.name.clone().or(own);
+            let name = name.ok_or(PlanError::NameMissing)?;
+            package_name(&name).map_err(PlanError::Name)?;
             finish_skills((draft, adopted), &identity, &name, namespace)
         }
     }
@@ -225,8 +265,11 @@ fn merge(all: &mut Draft, new: Draft, origin: &str) {
 /// The skills of one source in their places.
 fn adopted(source: Source, shape: &Shape, rename: bool) -> (Draft, Adopted) {
     let mut draft = Draft::of(source.tree);
-    let adopted = match shape {
-        Shape::SkillsInside => skills::adopt(&mut draft, skills::DIRECTORY, rename),
+    let mut adopted = Adopted::default();
+    match shape {
+        Shape::SkillsInside => {
+            skills::adopt(&mut draft, skills::DIRECTORY, rename, &mut adopted);
+        }
         Shape::Skill => {
             let files = std::mem::take(&mut draft.tree.files);
             let name = source.name.as_str();
@@ -237,16 +280,13 @@ fn adopted(source: Source, shape: &Shape, rename: bool) -> (Draft, Adopted) {
                     .collect(),
                 losses: Vec::new(),
             };
-            let mut adopted = Adopted::default();
             skills::adopt_one(&mut draft, name, name, rename, &mut adopted);
-            adopted
         }
         _ => {
-            let adopted = skills::adopt(&mut draft, "", rename);
+            skills::adopt(&mut draft, "", rename, &mut adopted);
             leave_out_others(&mut draft);
-            adopted
         }
-    };
+    }
     (draft, adopted)
 }
 

@@ -22,6 +22,8 @@ pub struct Report<'a> {
     pub receipt: Option<&'a Output>,
     /// What goes, or would go, with a target that is replaced.
     pub deleted: &'a [String],
+    /// Why nothing was written, or would be.
+    pub error: Option<&'a str>,
     /// Findings that did not stop it.
     pub accepted: &'a [Accepted],
 }
@@ -55,14 +57,21 @@ pub fn json(report: &Report<'_>) -> String {
                 ("version", Json::string(env!("CARGO_PKG_VERSION"))),
             ]),
         ),
-        ("source", Json::string(plan.source)),
+        (
+            "source",
+            optional(Some(plan.source).filter(|source| !source.is_empty())),
+        ),
         ("target", Json::string(report.target.id())),
         ("out", optional(report.out)),
         ("written", Json::Bool(report.written)),
+        ("error", optional(report.error)),
         (
             "package",
             Json::object([
-                ("name", Json::string(&plan.name)),
+                (
+                    "name",
+                    optional(Some(plan.name.as_str()).filter(|name| !name.is_empty())),
+                ),
                 ("version", optional(plan.version.as_deref())),
             ]),
         ),

@@ -49,8 +49,8 @@ impl Adopted {
 
 /// Moves the skills in the directories below `from` to `skills/`. Those that
 /// cannot be in a package are taken out; whoever calls decides about names.
-pub(super) fn adopt(draft: &mut Draft, from: &str, rename: bool) -> Adopted {
-    let mut adopted = Adopted::default();
+/// What has been brought there already is passed over.
+pub(super) fn adopt(draft: &mut Draft, from: &str, rename: bool, adopted: &mut Adopted) {
     let mut directories: Vec<String> = draft
         .tree
         .below(from)
@@ -64,9 +64,9 @@ pub(super) fn adopt(draft: &mut Draft, from: &str, rename: bool) -> Adopted {
             "" => (directory.clone(), directory),
             from => (format!("{from}/{directory}"), directory),
         })
+        .filter(|(place, _)| adopted.moved.iter().all(|(_, new)| new != place))
         .collect();
-    adopt_all(draft, places, rename, &mut adopted);
-    adopted
+    adopt_all(draft, places, rename, adopted);
 }
 
 /// The same for the one skill in the directory `place`, which is named `directory`.
@@ -174,6 +174,12 @@ fn settle(
     if !before.is_empty() {
         adopted.before.push((skill.name, Json::object(before)));
     }
+}
+
+/// The name of the first skill in its place.
+pub(super) fn first_name(draft: &Draft) -> Option<String> {
+    let mut paths = draft.tree.below(DIRECTORY);
+    Some(paths.next()?.0.split_once('/')?.0.to_owned())
 }
 
 /// A directory without `SKILL.md` of its own.

@@ -347,6 +347,8 @@ Carried over in part (1):
     why:    ${KEY} is expanded by no portable client
     effect: the entry is left out of mcp.json
     help:   each user sets the header X-Key in their own client; say so in the description
+
+Would write pack 1.0.0 to out: 1 not carried over, 1 carried over in part
 ";
     let mask = |text: &str| -> String {
         text.lines()
@@ -469,6 +471,29 @@ fn the_report_as_json_is_what_its_schema_says() {
     ]);
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(report["losses"][0]["kind"], "client-frontmatter");
+    assert_eq!(report["error"], Value::Null);
+    place.write("taken/x", "mine");
+    for (arguments, why) in [
+        (&["nothere", "--out", "n"][..], "read nothere: "),
+        (&["skills", "--out", "n"], "the source has no name"),
+        (&["p", "--out", "taken"], "no export has written it"),
+        (
+            &["p", "--out", "n", "--deny-losses"],
+            "something would be lost",
+        ),
+        (&["p", "--out", "n.tar"], "NAME.tgz or NAME.zip"),
+    ] {
+        let run = place.run([&["export", "--format", "json"], arguments].concat());
+        let report: Value =
+            serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run:?}"));
+        assert!(validator.is_valid(&report), "{report:#}");
+        assert_eq!(report["written"], false);
+        assert!(
+            report["error"].as_str().unwrap().contains(why),
+            "{report:#}"
+        );
+        assert!(run.status != Some(0), "{run:?}");
+    }
     let accepted: Vec<_> = report["accepted"]
         .as_array()
         .unwrap()
@@ -574,7 +599,7 @@ fn warnings_stop_an_export_unless_they_are_allowed() {
     assert_eq!(run.status, Some(0));
     assert!(
         run.stdout
-            .contains("Warnings let pass (1):\n  skills/flow/SKILL.md: skill::link-leaves-skill"),
+            .contains("Findings let pass (1):\n  skills/flow/SKILL.md: skill::link-leaves-skill"),
         "{run:?}"
     );
     // Errors are never let pass.
@@ -597,7 +622,10 @@ fn wrong_use_is_told() {
     );
     place.write("m/one/x", "");
     for (arguments, wanted) in [
-        (&["export", "--out", "o"][..], "SOURCE"),
+        (
+            &["export", "--out", "o"][..],
+            "were not provided:\n  <SOURCE>...\n",
+        ),
         (&["export", "s"], "--out"),
         (&["export", "s", "--out", "o"], "--name"),
         (&["export", "s", "--name", "x", "--out", "o"], "--rename"),
@@ -624,6 +652,18 @@ fn wrong_use_is_told() {
             "NAME=VALUE",
         ),
         (&["export", "nothing", "--out", "o"], "no such file"),
+        (
+            &["export", "m/one", "--out", "o"],
+            "failed to export m/one: it is no package",
+        ),
+        (
+            &["export", "s", "--out", "o.tar"],
+            "written as NAME.tgz or NAME.zip",
+        ),
+        (
+            &["export", "s", "--out", "o.tar.xz"],
+            "written as NAME.tgz or NAME.zip",
+        ),
     ] {
         let run = place.run(arguments);
         assert_eq!(run.status, Some(2), "{run:?}");

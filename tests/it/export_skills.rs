@@ -199,3 +199,86 @@ fn comments_between_tools_are_kept_and_places_are_those_of_the_source() {
     assert!(run.stdout.contains("its comments would be lost"), "{run:?}");
     assert_eq!(place.read("k/skills/x/SKILL.md"), text);
 }
+
+#[test]
+fn the_skills_alone_are_told_about_alone() {
+    let place = Place::new();
+    place.write(
+        "p/.claude-plugin/plugin.json",
+        r#"{"name": "p", "version": "1.0.0", "displayName": "P", "skills": "./more", "userConfig": {"a": {"type": "string"}}}"#,
+    );
+    place.write(
+        "p/.mcp.json",
+        r#"{"a": {"type": "http", "url": "https://${H}/mcp"}}"#,
+    );
+    place.write("p/commands/c.md", "Hi.");
+    place.write("p/agents/a.md", "Hi.");
+    place.write("p/hooks/hooks.json", "{\"hooks\": {}}");
+    place.write(
+        "p/more/x/SKILL.md",
+        skill("x").replace("---\nText", "model: y\n---\nText"),
+    );
+    let run = export(&place, &["p", "--target", "skills", "--out", "out"]);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    let told: Vec<&str> = run
+        .stdout
+        .lines()
+        .filter(|line| line.ends_with(']'))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "  .claude-plugin [file-left-out]",
+            "  .mcp.json [file-left-out]",
+            "  agents [file-left-out]",
+            "  commands [file-left-out]",
+            "  hooks [file-left-out]",
+            "  frontmatter key model [client-frontmatter]",
+        ],
+        "{run:?}"
+    );
+    assert!(place.path().join("out/x/SKILL.md").is_file());
+    for option in ["--marketplace", "--npm"] {
+        let run = export(
+            &place,
+            &["p", "--target", "skills", option, "--out", "none"],
+        );
+        assert_eq!(run.status, Some(2), "{run:?}");
+        assert!(run.stderr.contains(option), "{run:?}");
+        assert!(!place.path().join("none").exists());
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn files_that_differ_by_case_alone_are_refused() {
+    for (one, other) in [("A.md", "a.md"), ("Docs/a", "docs/b")] {
+        let place = Place::new();
+        place.write("k/plugin.json", manifest("k", ""));
+        place.write("k/skills/x/SKILL.md", skill("x"));
+        place.write(&format!("k/skills/x/{one}"), "1");
+        place.write(&format!("k/skills/x/{other}"), "2");
+        for out in ["k.tgz", "k.zip", "out"] {
+            let run = export(&place, &["k", "--out", out]);
+            assert_eq!(run.status, Some(2), "{run:?}");
+            assert!(run.stderr.contains("are one and the same"), "{run:?}");
+            assert!(!place.path().join(out).exists());
+        }
+    }
+}
+
+#[test]
+fn one_skill_gives_its_name_to_the_package() {
+    let place = Place::new();
+    place.write("x/SKILL.md", skill("x"));
+    place.write("Odd/SKILL.md", skill("Odd"));
+    let run = export(&place, &["x", "--out", "out"]);
+    assert_eq!(
+        (run.status, run.stdout.as_str()),
+        (Some(0), "Wrote x to out.\n"),
+        "{run:?}"
+    );
+    assert_eq!(place.read("out/skills/x/SKILL.md"), skill("x"));
+    let run = export(&place, &["Odd", "--rename", "--out", "odd"]);
+    assert!(run.stdout.starts_with("Wrote odd to odd.\n"), "{run:?}");
+}

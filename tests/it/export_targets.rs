@@ -212,3 +212,133 @@ fn servers_never_replace_a_file_that_is_there() {
     assert_eq!(written(&place, CLAUDE)["mcpServers"], format!("./{path}"));
     assert_eq!(written(&place, path)["mcpServers"]["one"]["command"], "npx");
 }
+
+#[test]
+fn what_options_say_is_in_every_manifest() {
+    let place = Place::new();
+    package(&place, r#", "author": {"name": "Old"}"#);
+    place.write(
+        &format!("p/{CLAUDE}"),
+        r#"{"name": "p", "version": "1.0.0", "author": "Old"}"#,
+    );
+    place.write(
+        "p/package.json",
+        r#"{"name": "@acme/p", "version": "1.0.0", "repository": {"type": "git", "url": "git+https://h.example/a.git"}}"#,
+    );
+    place.write(
+        "p/.codex-plugin/plugin.json",
+        r#"{"name": "p", "version": "1.0.0"}"#,
+    );
+    place.write(
+        "p/.claude-plugin/marketplace.json",
+        r#"{"name": "m", "owner": {"name": "o"}, "plugins": [{"name": "p", "source": "./", "version": "1.0.0"}, {"name": "q", "source": "./q", "version": "1.0.0"}]}"#,
+    );
+    let run = export(
+        &place,
+        &[
+            "--name",
+            "new",
+            "--version",
+            "3.0.0",
+            "--author",
+            "Mara <m@example.com>",
+            "--repository",
+            "https://github.com/a/b",
+        ],
+    );
+    assert_eq!(run.status, Some(0), "{run:?}");
+    assert_eq!(
+        written(&place, CLAUDE),
+        json!({"name": "new", "version": "3.0.0", "author": "Mara <m@example.com>"})
+    );
+    assert_eq!(
+        written(&place, ".codex-plugin/plugin.json"),
+        json!({"name": "new", "version": "3.0.0"})
+    );
+    assert_eq!(
+        written(&place, "package.json"),
+        json!({
+            "name": "@acme/new",
+            "version": "3.0.0",
+            "repository": {"type": "git", "url": "https://github.com/a/b"}
+        })
+    );
+    let plugins = &written(&place, ".claude-plugin/marketplace.json")["plugins"];
+    assert_eq!(
+        *plugins,
+        json!([
+            {"name": "new", "source": "./", "version": "3.0.0"},
+            {"name": "q", "source": "./q", "version": "1.0.0"}
+        ])
+    );
+    let run = place.run(["sync", "out", "--check"]);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    // The same for a plugin of a client.
+    place.write(
+        "c/.claude-plugin/plugin.json",
+        r#"{"name": "c", "version": "1.0.0"}"#,
+    );
+    place.write("c/package.json", r#"{"name": "c", "version": "1.0.0"}"#);
+    place.write("c/skills/tides/SKILL.md", SKILL);
+    let run = place.run(["export", "c", "--version", "2.0.0", "--out", "c-out"]);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    assert!(place.read("c-out/package.json").contains("2.0.0"));
+}
+
+#[test]
+fn a_list_of_files_names_what_servers_and_clients_need() {
+    let place = Place::new();
+    package(&place, "");
+    place.write(
+        "p/mcp.json",
+        mcp(
+            r#"{"a": {"type": "stdio", "command": "./bin/s", "cwd": "./data/x"},
+                "b": {"type": "stdio", "command": "node", "args": ["${PLUGIN_ROOT}/lib/b.js", "--x=${PLUGIN_ROOT}/etc/x"]}}"#,
+        ),
+    );
+    for path in ["bin/s", "data/x/y", "lib/b.js", "etc/x", "other/z"] {
+        place.write(&format!("p/{path}"), "#!/bin/sh\n");
+    }
+    place.write(
+        "p/package.json",
+        r#"{"name": "p", "version": "1.0.0", "files": ["plugin.json", "skills/", "lib"]}"#,
+    );
+    let run = export(&place, &["--npm", "--allow-warnings"]);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    assert_eq!(
+        written(&place, "package.json")["files"],
+        json!([
+            "plugin.json",
+            "skills/",
+            "lib",
+            "mcp.json",
+            ".claude-plugin",
+            "com.anthropic.claude-code",
+            "bin",
+            "data",
+            "etc"
+        ])
+    );
+}
+
+#[test]
+fn what_there_is_to_say_about_options_is_said() {
+    let place = Place::new();
+    package(&place, "");
+    place.write(
+        "p/package.json",
+        r#"{"name": "p", "version": "1.0.0", "private": true}"#,
+    );
+    let arguments = ["--version", "v1.0", "--license", "foo", "--npm"];
+    let run = export(&place, &arguments);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    for wanted in [
+        "plugin.json: manifest::version-not-semver: ",
+        "plugin.json: manifest::license-not-spdx: ",
+        "npm publishes nothing that is \"private\": true",
+    ] {
+        assert!(run.stdout.contains(wanted), "{wanted}: {run:?}");
+    }
+    let run = export(&place, &["--version", "1.0.1", "--license", "MIT"]);
+    assert!(!run.stdout.contains("let pass"), "{run:?}");
+}

@@ -41,7 +41,11 @@ fn a_new_package_passes_at_strict() {
         assert!(check.stdout.contains(": no findings\n"), "{}", check.stdout);
         let files = tree(place.path());
         let fix = place.run(["fix", arguments[0]]);
-        assert!(fix.stdout.starts_with("nothing to mend"), "{}", fix.stdout);
+        assert!(
+            fix.stdout.starts_with("nothing can be fixed"),
+            "{}",
+            fix.stdout
+        );
         let again = place.run(["init"].iter().chain(arguments));
         assert_eq!(again.status, Some(2));
         assert!(
@@ -210,4 +214,24 @@ fn nothing_is_written_through_a_link() {
         0
     );
     assert!(!place.path().join("d/plugin.json").exists());
+}
+
+#[test]
+fn what_export_would_bring_is_told() {
+    let place = Place::new();
+    place.write(
+        "c/.claude-plugin/plugin.json",
+        r#"{"name": "c", "version": "1.0.0"}"#,
+    );
+    let run = place.run(["init", "c"]);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    assert!(
+        run.stdout
+            .contains("apkit export c --from claude-code --out DIR"),
+        "{run:?}"
+    );
+    place.write("c/.mcp.json", r#"{"s": {"command": "npx", "args": ["s"]}}"#);
+    let run = place.run(["export", "c", "--from", "claude-code", "--out", "d"]);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    assert!(place.read("d/mcp.json").contains("npx"));
 }

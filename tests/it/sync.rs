@@ -417,3 +417,21 @@ fn a_repository_that_only_git_reaches_keeps_its_address() {
             .contains(&format!("\"repository\": \"{address}\""))
     );
 }
+
+#[test]
+fn an_address_that_only_git_can_use_is_in_step_once_written() {
+    let address = "ssh://git@git.corp.example:2222/team/r.git";
+    let place = Place::new();
+    let member = "\"repository\": \"https://github.com/a/b\"";
+    place.write("p/plugin.json", manifest("p", member));
+    let node = format!("{{\"repository\": {{\"type\": \"git\", \"url\": \"{address}\"}}}}");
+    place.write("p/package.json", node);
+    let run = place.run(["sync", "p", "--from", "package.json"]);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    assert!(
+        place
+            .read("p/plugin.json")
+            .contains(&format!("\"repository\": \"{address}\""))
+    );
+    assert_eq!(place.run(["sync", "p", "--check"]).status, Some(0));
+}

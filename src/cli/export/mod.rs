@@ -26,8 +26,27 @@ const MTIME: u64 = 499_162_500;
 
 pub(crate) fn run(arguments: &Export) -> Result<Exit, Failure> {
     let target = target(arguments.target);
+    let shown = arguments.out.as_deref().map(slashed);
     let mut kept = Vec::new();
-    let plan = plan(arguments, target, &mut kept)?;
+    let plan = match plan(arguments, target, &mut kept) {
+        Ok(plan) => plan,
+        Err(failure) => {
+            if arguments.format == TextOrJson::Json {
+                let report = Report {
+                    plan: &Plan::default(),
+                    target,
+                    out: shown.as_deref(),
+                    written: false,
+                    receipt: None,
+                    deleted: &[],
+                    error: Some(&failure.to_string()),
+                    accepted: &[],
+                };
+                tell(arguments, &report, false)?;
+            }
+            return Err(failure);
+        }
+    };
     kept.extend(surroundings());
     let options = export::Options {
         force: arguments.force,
@@ -54,9 +73,15 @@ pub(crate) fn run(arguments: &Export) -> Result<Exit, Failure> {
     // What was lost on the way explains most of what stands against the result.
     let (accepted, failure) = match done {
         Ok(accepted) => (accepted, None),
-        Err(error) => (Vec::new(), Some(error)),
+        Err(error) => {
+            let path = out.unwrap_or(Path::new("a package")).to_owned();
+            (Vec::new(), Some(Failure::Export { path, error }))
+        }
     };
-    let shown = out.map(slashed);
+    let error = match &failure {
+        Some(failure) => Some(failure.to_string()),
+        None => denied.then(|| "something would be lost".to_owned()),
+    };
     let receipt = archive.is_none().then(|| export::receipt(&plan));
     let report = Report {
         plan: &plan,
@@ -65,14 +90,12 @@ pub(crate) fn run(arguments: &Export) -> Result<Exit, Failure> {
         written: writes.is_some() && failure.is_none(),
         receipt: receipt.as_ref(),
         deleted: &deleted,
+        error: error.as_deref(),
         accepted: &accepted,
     };
     tell(arguments, &report, denied)?;
-    if let Some(error) = failure {
-        return Err(Failure::Export {
-            path: out.unwrap_or(Path::new("a package")).to_owned(),
-            error,
-        });
+    if let Some(failure) = failure {
+        return Err(failure);
     }
     let component = plan
         .losses
@@ -83,6 +106,15 @@ pub(crate) fn run(arguments: &Export) -> Result<Exit, Failure> {
     } else {
         Exit::Clean
     })
+}
+
+/// Whether a name is that of an archive of a kind that is not written.
+fn is_other_archive(out: &Path) -> bool {
+    const OTHERS: &[&str] = &["tar", "gz", "bz2", "xz", "zst", "7z", "rar", "txz", "tbz2"];
+    let extension = out.extension().and_then(|extension| extension.to_str());
+    Format::of(out).is_none()
+        && extension
+            .is_some_and(|extension| OTHERS.contains(&extension.to_ascii_lowercase().as_str()))
 }
 
 /// What no export replaces, beside its sources.
@@ -147,6 +179,9 @@ fn tell(arguments: &Export, report: &Report<'_>, denied: bool) -> Result<(), Fai
 }
 
 fn plan(arguments: &Export, target: Target, kept: &mut Vec<Kept>) -> Result<Plan, Failure> {
+    if let Some(out) = arguments.out.as_deref().filter(|out| is_other_archive(out)) {
+        return Err(Failure::ArchiveKind(out.to_owned()));
+    }
     if arguments
         .sources
         .iter()
@@ -171,7 +206,17 @@ fn plan(arguments: &Export, target: Target, kept: &mut Vec<Kept>) -> Result<Plan
         server: server(&arguments.server)?,
         npm: arguments.npm,
     };
-    export::plan(input).map_err(Failure::Plan)
+    export::plan(input).map_err(|error| {
+        let sources = arguments.sources.iter();
+        let sources: Vec<_> = sources.map(|source| source.to_string_lossy()).collect();
+        Failure::Plan {
+            what: match &arguments.server.server {
+                Some(server) if sources.is_empty() => format!("the server {server}"),
+                _ => sources.join(", "),
+            },
+            error,
+        }
+    })
 }
 
 fn identity(arguments: &ExportIdentity) -> Identity {

@@ -32,17 +32,23 @@ pub(super) fn write(report: &Report<'_>, outcome: Outcome, to: &mut dyn Write) -
         .unwrap_or_default();
     let name = format!("{what}{}{version}", plan.name);
     let out = report.out.unwrap_or("a directory");
-    if outcome.dry_run {
-        writeln!(to, "Would write {} to {}:", visible(&name), visible(out))?;
-        tree(report.outputs(), to)?;
+    let (name, out) = (visible(&name), visible(out));
+    let result = if outcome.dry_run {
+        format!("Would write {name} to {out}")
     } else if outcome.denied {
-        writeln!(
-            to,
-            "Wrote nothing of {}, since something would be lost.",
-            visible(&name)
-        )?;
+        format!("Wrote nothing of {name}, since something would be lost")
     } else if report.written {
-        writeln!(to, "Wrote {} to {}.", visible(&name), visible(out))?;
+        format!("Wrote {name} to {out}")
+    } else {
+        String::new()
+    };
+    match (outcome.dry_run, result.is_empty()) {
+        (true, _) => {
+            writeln!(to, "{result}:")?;
+            tree(report.outputs(), to)?;
+        }
+        (false, false) => writeln!(to, "{result}.")?,
+        (false, true) => {}
     }
     let gone = match outcome.dry_run {
         true => "Would delete",
@@ -73,7 +79,26 @@ pub(super) fn write(report: &Report<'_>, outcome: Outcome, to: &mut dyn Write) -
         .filter(|accepted| !accepted.announced)
         .map(|accepted| format!("{}: {}: {}", accepted.path, accepted.code, accepted.message))
         .collect();
-    list("Warnings let pass", &kept, to)
+    list("Findings let pass", &kept, to)?;
+    let lost = |weight| {
+        let losses = plan.losses.iter();
+        losses.filter(|loss| loss.kind.weight() == weight).count()
+    };
+    let counts: Vec<String> = [
+        (lost(Weight::Component), "not carried over"),
+        (lost(Weight::Detail), "carried over in part"),
+        (plan.notes.len(), "changed"),
+        (kept.len(), "let pass"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{count} {what}"))
+    .collect();
+    // Behind a long report, its first line is out of sight.
+    if !counts.is_empty() && !result.is_empty() {
+        writeln!(to, "\n{result}: {}", counts.join(", "))?;
+    }
+    Ok(())
 }
 
 fn list(title: &str, lines: &[String], to: &mut dyn Write) -> io::Result<()> {

@@ -23,7 +23,14 @@ pub(super) fn trailing_comma(site: &Site<'_>) -> Answer {
     let mut commas = Vec::new();
     while let Err(error) = json::parse(text.as_bytes(), json::LIMITS) {
         let Some(comma) = comma_before_end(&text, error.span.start) else {
-            return left("only a comma behind the last member or element is removed");
+            let rest = text.get(error.span.start..).unwrap_or_default();
+            let is_comment = ["//", "/*", "#"]
+                .iter()
+                .any(|begin| rest.starts_with(begin));
+            return left(match is_comment {
+                true => "comments are not removed automatically; delete this one",
+                false => "only a comma behind the last member or element is removed",
+            });
         };
         // The reader goes on from there, so those before it have been removed.
         let at = comma + commas.len();

@@ -253,7 +253,7 @@ fn adopt_skills(
         if place.is_empty() {
             adopted.add(adopt_root(draft, rename));
         } else if !draft.has(&format!("{place}/{SKILL_FILE}")) {
-            adopted.add(skills::adopt(draft, &place, rename));
+            skills::adopt(draft, &place, rename, &mut adopted);
         } else if !place.starts_with("skills/") {
             let directory = place.rsplit('/').next().unwrap_or_default();
             skills::adopt_one(draft, &place, directory, rename, &mut adopted);

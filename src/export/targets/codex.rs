@@ -145,6 +145,14 @@ fn is_own(top: &str) -> bool {
         && !["plugin.json", "mcp.json", "skills"].contains(&top)
 }
 
+/// The entries at the plugin's root that a text names.
+pub(in crate::export) fn named_entries(text: &str) -> impl Iterator<Item = String> {
+    named(text).into_iter().filter_map(|needed| match needed {
+        Needed::Top(name) => Some(name),
+        Needed::All => None,
+    })
+}
+
 /// What a text names from the plugin's root, in the quotes of a shell or of JSON.
 fn named(text: &str) -> Vec<Needed> {
     const ROOT: &str = "PLUGIN_ROOT";

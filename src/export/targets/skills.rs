@@ -1,18 +1,47 @@
 //! The skills alone: the way back from a package to a directory of skills. What
 //! an export noted about their earlier form is taken back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::Source;
 use super::super::draft::Draft;
 use super::super::json::Json;
 use super::super::loss::{Loss, LossKind};
+use super::super::recognise::MANIFEST;
 use super::super::skill::{self, SKILL_FILE};
 use super::super::skills::DIRECTORY;
 use super::super::tree::File;
 use super::Facts;
 
-/// Leaves nothing but the skills, each in a directory at the top.
-pub(crate) fn only(draft: &mut Draft, namespace: &str) {
+/// What lies at the top of sources: with skills below it, or without.
+#[derive(Debug, Default)]
+pub(crate) struct Tops {
+    skills: BTreeSet<String>,
+    others: BTreeSet<String>,
+}
+
+impl Tops {
+    /// Adds those of a source.
+    pub(crate) fn add(&mut self, source: &Source) {
+        let is_skill = source.tree.files.contains_key(SKILL_FILE);
+        if is_skill {
+            self.skills.insert(source.name.clone());
+        }
+        for path in source.tree.files.keys() {
+            let top = path.split('/').next().unwrap_or_default().to_owned();
+            if is_skill || path.ends_with(&format!("/{SKILL_FILE}")) {
+                self.others.remove(&top);
+                self.skills.insert(top);
+            } else if !self.skills.contains(&top) {
+                self.others.insert(top);
+            }
+        }
+    }
+}
+
+/// Leaves nothing but the skills, each in a directory at the top. What else is
+/// in the sources is named by its place there.
+pub(crate) fn only(draft: &mut Draft, namespace: &str, tops: &Tops) {
     let facts = Facts::of(draft);
     let before = facts
         .extensions
@@ -21,19 +50,21 @@ pub(crate) fn only(draft: &mut Draft, namespace: &str) {
         .cloned()
         .unwrap_or(Json::Null);
     let skills = draft.take_directory(DIRECTORY);
-    let others: Vec<String> = draft
-        .tree
-        .files
-        .keys()
-        .filter(|path| *path != "plugin.json")
-        .map(|path| path.split('/').next().unwrap_or_default().to_owned())
-        .collect();
     draft.tree.files.clear();
-    for path in others {
+    // What became of anything else on the way says nothing about this result.
+    draft.losses.retain(|loss| {
+        let top = loss.path.split('/').next().unwrap_or_default();
+        top == DIRECTORY || tops.skills.contains(top)
+    });
+    draft.notes.retain(|note| {
+        let top = note.split(['/', ':']).next().unwrap_or_default();
+        top == DIRECTORY || tops.skills.contains(top)
+    });
+    for path in tops.others.iter().filter(|path| *path != MANIFEST) {
         draft.lose(Loss::new(
             LossKind::FileLeftOut,
-            &path,
-            &path,
+            path,
+            path,
             "it is no part of a skill",
         ));
     }

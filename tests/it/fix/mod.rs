@@ -211,7 +211,7 @@ fn golden(file: &str, before: &[u8], after: &[u8], code: &str, arguments: &[&str
     assert_eq!(now, after);
     let again = place.run(["fix", "p"].iter().chain(arguments));
     assert!(
-        again.stdout.starts_with("nothing to mend"),
+        again.stdout.starts_with("nothing can be fixed"),
         "{}",
         again.stdout
     );

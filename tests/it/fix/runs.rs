@@ -7,7 +7,7 @@ use apkit::edit::fix::{self, Options};
 use serde_json::Value;
 
 use super::{ID, SKILL, Sample, tree};
-use crate::support::{Place, mcp};
+use crate::support::{Place, manifest, mcp};
 
 #[test]
 fn one_run_mends_what_hides_behind_another_fault() {
@@ -75,7 +75,7 @@ fn names_of_files_change_on_request_only() {
     assert!(run.stdout.contains("loads 2 skills"), "{}", run.stdout);
     assert_eq!(
         place.run(["fix", "--unsafe", "p"]).stdout.lines().next(),
-        Some("nothing to mend without you")
+        Some("nothing can be fixed automatically")
     );
 }
 
@@ -93,7 +93,11 @@ fn a_new_name_that_would_show_an_error_is_taken_back() {
         "{}",
         run.stdout
     );
-    assert!(run.stdout.starts_with("nothing to mend"), "{}", run.stdout);
+    assert!(
+        run.stdout.starts_with("nothing can be fixed"),
+        "{}",
+        run.stdout
+    );
 }
 
 #[cfg(unix)]
@@ -287,4 +291,20 @@ fn explanations_name_the_fix() {
     );
     let run = place.run(["explain", "mcp::credential"]);
     assert!(!run.stdout.contains("fix:"), "{}", run.stdout);
+}
+
+#[test]
+fn a_comment_in_json_is_the_authors_to_delete() {
+    for comment in ["// mine", "/* mine */"] {
+        let place = Place::new();
+        let text = manifest("p", "").replacen('{', &format!("{{ {comment}\n"), 1);
+        place.write("p/plugin.json", &text);
+        let run = place.run(["fix", "p"]);
+        assert!(
+            run.stdout
+                .contains("comments are not removed automatically; delete this one"),
+            "{run:?}"
+        );
+        assert_eq!(place.read("p/plugin.json"), text);
+    }
 }

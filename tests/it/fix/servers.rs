@@ -168,7 +168,8 @@ fn what_only_the_author_can_know_of_a_server_is_left() {
         place.write("p/data/list.json", "[]");
         let run = place.run(["fix", "p"]);
         assert!(
-            run.stdout.starts_with("nothing to mend without you\n"),
+            run.stdout
+                .starts_with("nothing can be fixed automatically\n"),
             "{servers}\n{}",
             run.stdout
         );
