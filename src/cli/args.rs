@@ -16,7 +16,7 @@ use apkit::spec::version::VERSIONS;
 
 use super::{exit, store};
 
-/// Judge Agent Plugins packages as a conforming client does.
+/// Judge, make, fetch and run Agent Plugins packages as a conforming client does.
 #[derive(Debug, Parser)]
 #[command(
     name = "apkit",
