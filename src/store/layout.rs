@@ -74,6 +74,11 @@ impl Layout {
         self.internal().join("folders.json")
     }
 
+    /// The same as the removal that is being made leaves it.
+    pub(super) fn next_folders(&self) -> PathBuf {
+        self.internal().join("folders.next")
+    }
+
     /// Held by whoever changes anything.
     pub(super) fn writer(&self) -> PathBuf {
         self.internal().join("writer.lock")

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::folders::{self, Folders};
+use super::folders::Folders;
 use super::lock_file::{Entry, name_problem};
 use super::staging::Staging;
 use super::state::State;
@@ -25,7 +25,8 @@ pub struct Removed {
 
 impl Store {
     /// Removes package `name`, its plain skill folders, and with `purge` its data,
-    /// also that which an earlier removal kept.
+    /// also that which an earlier removal kept; all of it or nothing, wherever the
+    /// process ends.
     ///
     /// # Errors
     ///
@@ -47,12 +48,12 @@ impl Store {
         let staging = Staging::create(&self.layout)?;
         let mut next = writer.lock_file.clone();
         next.packages.remove(name);
-        let folders = folders::remove(&self.layout, name)?;
-        if entry.is_some() {
-            writer.take(name, purge, &staging, next)?;
+        let folders = if entry.is_some() {
+            writer.take(name, purge, None, &staging, next)?
         } else {
             super::staging::remove_all(&data).map_err(|error| Error::io("remove", &data, error))?;
-        }
+            Folders::default()
+        };
         writer.sweep_listings();
         Ok(Removed {
             entry,
@@ -92,11 +93,8 @@ impl Store {
             }
         }
         next.packages.insert(name.to_owned(), now);
-        writer.record(next)?;
-        let mut folders = Folders::default();
-        for directory in directories {
-            folders::remove_from(&self.layout, name, directory, &mut folders)?;
-        }
+        let staging = Staging::create(&self.layout)?;
+        let folders = writer.take(name, false, Some(directories.to_vec()), &staging, next)?;
         Ok(Removed {
             entry: Some(entry),
             discarded: Vec::new(),

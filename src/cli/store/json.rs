@@ -116,6 +116,7 @@ pub(super) fn folders(folders: &Folders) -> Value {
         "copied": copied.collect::<Value>(),
         "removed": removed.collect::<Value>(),
         "outside": folders.outside.iter().map(|path| json!(slashed(path))).collect::<Value>(),
+        "already_there": folders.already_there.iter().map(|path| json!(slashed(path))).collect::<Value>(),
         "kept": folders.kept.iter().map(|path| json!(slashed(path))).collect::<Value>(),
     })
 }

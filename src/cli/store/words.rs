@@ -180,6 +180,13 @@ pub(super) fn folders(folders: &Folders, dry_run: bool, out: &mut dyn Write) -> 
         )?;
         listed("links left out", copied.links_left_out.clone(), out)?;
     }
+    for there in &folders.already_there {
+        writeln!(
+            out,
+            "  {} holds this skill already and is yours; no update or removal touches it",
+            show(there)
+        )?;
+    }
     for removed in &folders.removed {
         writeln!(out, "  {would}removed {}", show(removed))?;
     }
