@@ -74,10 +74,16 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// When something that is not ours stands in a place, or a copy cannot be made.
+    /// When something that is not ours stands in a place, the path of one is no
+    /// Unicode, or a copy cannot be made.
     pub(in crate::store) fn make(layout: &Layout, wanted: &Wanted<'_>) -> Result<Self, Error> {
         let mut record = Record::read(layout)?;
         let (permitted, outside) = permitted(layout, &record, wanted);
+        let mut directories = permitted.iter().map(|folder| &folder.directory);
+        if let Some(path) = directories.find(|directory| directory.to_str().is_none()) {
+            let path = path.clone();
+            return Err(Error::NoUnicode { path });
+        }
         let before = record.allowed.remove(wanted.name).unwrap_or_default();
         let ours = record.packages.remove(wanted.name).unwrap_or_default();
         let allowed: BTreeMap<PathBuf, bool> = permitted

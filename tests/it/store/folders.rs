@@ -162,6 +162,32 @@ fn a_directory_that_cannot_be_written_stops_the_whole_import() {
     world.assert_tidy();
 }
 
+/// macOS and Windows have no such names.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_that_the_lock_file_cannot_name_stops_the_whole_import() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    let name = std::ffi::OsStr::from_bytes(b"sk\xff");
+    for more in [&["--dry-run"][..], &[]] {
+        let mut command = world.apkit();
+        command.args(["import", "./p", "--skills-to"]).arg(name);
+        let run = finish(command.args(more));
+        assert_eq!(run.status, Some(2), "{run:#?}");
+        assert!(
+            run.stderr.contains("its path is no Unicode"),
+            "{}",
+            run.stderr
+        );
+        assert!(!world.path("").join(name).exists());
+        assert!(!world.root().join("apkit.lock").exists());
+        assert!(names(&world.root().join("plugins")).is_empty());
+    }
+    world.assert_tidy();
+}
+
 #[test]
 fn what_the_user_changed_is_theirs_and_what_verify_says_helps() {
     let world = World::new();
