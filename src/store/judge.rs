@@ -180,7 +180,7 @@ impl Store {
         };
         self.policy.check(&Facts::after(source, facts))?;
         if let Some(frozen) = frozen {
-            frozen.check(&name, &digest.to_string())?;
+            frozen.check(&package, &name, &digest.to_string())?;
         }
         let entry = match frozen {
             Some(frozen) => frozen.entry.clone(),

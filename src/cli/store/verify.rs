@@ -62,6 +62,7 @@ fn word(state: &State) -> &'static str {
         State::Missing => "missing",
         State::Changed(_) => "changed",
         State::Odd(_) => "odd",
+        State::Misrecorded(_) => "misrecorded",
     }
 }
 
@@ -79,6 +80,7 @@ fn as_text(found: &Verified, place: &Place, out: &mut dyn Write) -> io::Result<(
             }
         }
         State::Odd(refusal) => writeln!(out, "  {}", visible(&refusal.to_string()))?,
+        State::Misrecorded(problem) => writeln!(out, "  {}", visible(problem))?,
         State::Intact | State::Missing => {}
     }
     for problem in &found.folders {
@@ -104,6 +106,7 @@ fn as_json(found: &Verified) -> Value {
     };
     let message = match &found.state {
         State::Odd(refusal) => Some(refusal.to_string()),
+        State::Misrecorded(problem) => Some(problem.clone()),
         _ => None,
     };
     json!({
