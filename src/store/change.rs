@@ -102,9 +102,14 @@ impl Store {
         let started = Instant::now();
         let mut told = false;
         let lock = loop {
-            let lock = sys::try_lock(&path).map_err(|error| Error::io("lock", &path, error))?;
-            if let Some(lock) = lock {
-                break lock;
+            match sys::try_lock(&path) {
+                Ok(Some(lock)) => break lock,
+                Ok(None) => {}
+                // Whoever made the store has just removed it again.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    self.layout.create()?;
+                }
+                Err(error) => return Err(Error::io("lock", &path, error)),
             }
             if stop.is_requested() {
                 return Err(Error::Interrupted);

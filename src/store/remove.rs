@@ -32,10 +32,14 @@ impl Store {
     ///
     /// When there is nothing to remove, or the store cannot be changed.
     pub fn remove(&self, name: &str, purge: bool, stop: &Stop) -> Result<Removed, Error> {
-        let mut writer = self.writer(stop)?;
         let data = self.layout.data(name);
         // The name may be anything that the user wrote; as a path it must stay here.
         let has_data = name_problem(name).is_none() && data.symlink_metadata().is_ok();
+        if !has_data {
+            // Nothing is made for what is not there.
+            entry_of(&self.installed(stop)?, name)?;
+        }
+        let mut writer = self.writer(stop)?;
         let entry = match entry_of(&writer.lock_file, name) {
             Ok(entry) => Some(entry.clone()),
             Err(_) if purge && has_data => None,

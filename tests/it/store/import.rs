@@ -441,3 +441,31 @@ fn a_project_that_is_a_package_does_not_import_its_own_store() {
     run(0, &["update", "--check"]);
     assert_eq!(world.place.read("project/.agents/apkit.lock"), again);
 }
+
+#[test]
+fn what_fails_makes_no_store() {
+    let world = World::new();
+    fs::create_dir(world.path("project")).expect("a directory");
+    world.write("project/bad/plugin.json", "{}");
+    for (status, arguments) in [
+        (2, &["import", "./nope"][..]),
+        (2, &["import", "http://127.0.0.1:1/p.tgz"]),
+        (1, &["import", "./bad"]),
+        (2, &["remove", "nope"]),
+        (2, &["remove", "nope", "--purge"]),
+        (2, &["update", "nope"]),
+    ] {
+        for place in [&["--project"][..], &["--root", "new/store"]] {
+            let mut command = world.apkit();
+            command.current_dir(world.path("project"));
+            let run = crate::support::finish(command.args(arguments).args(place));
+            assert_eq!(run.status, Some(status), "{arguments:?}: {run:#?}");
+            assert_eq!(names(&world.path("project")), ["bad"], "{arguments:?}");
+        }
+    }
+    // Nor does what is found out last.
+    world.package("p", "tide-table", "One.");
+    world.write("folders/tides/SKILL.md", "mine");
+    world.expect(2, &["import", "./p", "--skills-to", "folders"]);
+    assert!(!world.root().exists());
+}
