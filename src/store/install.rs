@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::change;
+use super::discarded::Discarded;
 use super::folders::{self, Folders};
 use super::judge::{Judged, Prepared};
 use super::lock_file::{Entry, Folder, LockFile};
@@ -11,7 +12,7 @@ use super::restore::Frozen;
 use super::staging::Staging;
 use super::state::State;
 use super::{Error, Store, listing_name};
-use crate::archive::{Change, LeftOut, Tree};
+use crate::archive::{LeftOut, Tree};
 use crate::package::Package;
 use crate::source::{Request, Source};
 use crate::sys;
@@ -63,7 +64,7 @@ pub struct Done {
     /// What of the source is not in it.
     pub left_out: Vec<LeftOut>,
     /// What somebody had changed in the tree that was replaced.
-    pub discarded: Vec<Change>,
+    pub discarded: Discarded,
     /// Its plain skill folders.
     pub folders: Folders,
 }
@@ -89,8 +90,8 @@ pub enum Outcome {
 struct Plan {
     outcome: Outcome,
     before: Option<Entry>,
-    /// What is in its place differs from this.
-    discarded: Vec<Change>,
+    /// What somebody has changed in its place.
+    discarded: Discarded,
     /// Whether the tree has to be put in place.
     swap: bool,
 }
@@ -229,7 +230,7 @@ impl Store {
             return Ok(Plan {
                 outcome: Outcome::Installed,
                 before: None,
-                discarded: Vec::new(),
+                discarded: Discarded::default(),
                 swap,
             });
         };
@@ -250,10 +251,7 @@ impl Store {
         Ok(Plan {
             outcome,
             before: Some(before.clone()),
-            discarded: match state {
-                State::Changed(changes) => changes,
-                _ => Vec::new(),
-            },
+            discarded: self.discarded(name, before, state, Some(&prepared.tree)),
             swap: matches!(outcome, Outcome::Updated | Outcome::Repaired),
         })
     }

@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
+use super::discarded::Discarded;
 use super::folders::Folders;
 use super::lock_file::{Entry, name_problem};
 use super::staging::Staging;
-use super::state::State;
 use super::{Error, Store, entry_of};
-use crate::archive::Change;
 use crate::source::Stop;
 
 /// A package that was removed.
@@ -16,7 +15,7 @@ pub struct Removed {
     /// What the lock file said of it; nothing if only data was left of it.
     pub entry: Option<Entry>,
     /// What somebody had changed in its tree.
-    pub discarded: Vec<Change>,
+    pub discarded: Discarded,
     /// Whether its data is still there.
     pub data_kept: bool,
     /// Its plain skill folders.
@@ -45,9 +44,9 @@ impl Store {
             Err(_) if purge && has_data => None,
             Err(error) => return Err(error),
         };
-        let discarded = match entry.as_ref().map(|entry| self.state(name, entry)) {
-            Some(State::Changed(changes)) => changes,
-            _ => Vec::new(),
+        let discarded = match &entry {
+            Some(entry) => self.discarded(name, entry, self.state(name, entry), None),
+            None => Discarded::default(),
         };
         let staging = Staging::create(&self.layout)?;
         let mut next = writer.lock_file.clone();
@@ -101,7 +100,7 @@ impl Store {
         let folders = writer.take(name, false, Some(directories.to_vec()), &staging, next)?;
         Ok(Removed {
             entry: Some(entry),
-            discarded: Vec::new(),
+            discarded: Discarded::default(),
             data_kept: false,
             folders,
         })

@@ -74,6 +74,10 @@ fn as_text(found: &Verified, place: &Place, out: &mut dyn Write) -> io::Result<(
         word(&found.state)
     )?;
     match &found.state {
+        State::Changed(changes) if changes.is_empty() => writeln!(
+            out,
+            "  which files were changed cannot be told, as apkit's list of them is missing"
+        )?,
         State::Changed(changes) => {
             for change in changes {
                 writeln!(out, "  {}", visible(&change.to_string()))?;

@@ -5,12 +5,12 @@ use std::env;
 use std::io::{self, Write};
 use std::path::Path;
 
-use apkit::archive::{Change, LeftOut};
+use apkit::archive::LeftOut;
 use apkit::diagnostic::Severity;
 use apkit::package::Package;
 use apkit::render::visible;
 use apkit::source::Resolved;
-use apkit::store::{Done, Entry, Folders, shown_version};
+use apkit::store::{Discarded, Done, Entry, Folders, shown_version};
 
 use super::super::failure::show;
 use super::args::Place;
@@ -159,13 +159,19 @@ fn findings(package: &Package, judged: &str, out: &mut dyn Write) -> io::Result<
 }
 
 /// Changes of somebody else that are gone.
-pub(super) fn discarded(changes: &[Change], out: &mut dyn Write) -> io::Result<()> {
-    let changes = changes.iter().map(ToString::to_string);
-    listed(
-        "changed since it was imported, and gone now",
-        changes.collect(),
+pub(super) fn discarded(discarded: &Discarded, out: &mut dyn Write) -> io::Result<()> {
+    let changes = discarded.changes.iter().map(ToString::to_string);
+    let others = discarded.others.iter();
+    let others = others.map(|path| format!("{path:?} was added"));
+    let items: Vec<String> = changes.chain(others).collect();
+    if !discarded.is_unknown {
+        return listed("changed since it was imported, and gone now", items, out);
+    }
+    writeln!(
         out,
-    )
+        "  which files were changed since it was imported cannot be told, as apkit's list of them is missing"
+    )?;
+    listed("other than in the new content, and gone now", items, out)
 }
 
 /// What became of plain skill folders.
