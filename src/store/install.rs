@@ -63,6 +63,9 @@ pub struct Done {
     pub package: Package,
     /// What of the source is not in it.
     pub left_out: Vec<LeftOut>,
+    /// Whether nothing but the SHA-1 digest of a registry says that it is the right
+    /// content; it is pinned by a better one from now on.
+    pub is_weak: bool,
     /// What somebody had changed in the tree that was replaced.
     pub discarded: Discarded,
     /// Its plain skill folders.
@@ -300,6 +303,7 @@ fn done(prepared: Prepared, plan: Plan, folders: Folders) -> Done {
         before: plan.before,
         package: prepared.package,
         left_out: prepared.left_out,
+        is_weak: prepared.is_weak,
         discarded: plan.discarded,
         folders,
     }

@@ -90,6 +90,7 @@ pub(super) fn done(done: Done) -> Map<String, Value> {
             left_out.map(|left| json!({"path": left.path, "reason": left.reason.to_string()}));
         left_out.collect()
     });
+    set("weak_digest", json!(done.is_weak));
     set("discarded", discarded(&done.discarded));
     set("discarded_unknown", json!(done.discarded.is_unknown));
     set("folders", folders(&done.folders));

@@ -119,6 +119,12 @@ pub(super) fn notes(
     } else {
         from_here(root)
     };
+    if done.is_weak {
+        writeln!(
+            out,
+            "  its registry has only a SHA-1 digest of it, which does not protect from forgery; from now on its SHA-512 is pinned"
+        )?;
+    }
     findings(&done.package, &judged, out)?;
     // What git keeps for itself at the top of a directory, nobody misses.
     let is_told = |left: &&LeftOut| left.path != ".git";
