@@ -14,7 +14,7 @@ use super::state::State;
 use super::{Error, Store, listing_name};
 use crate::archive::{LeftOut, Tree};
 use crate::package::Package;
-use crate::source::{Request, Source};
+use crate::source::{NoSource, Request, Source};
 use crate::sys;
 
 /// Largest listing that is read, in bytes: 100 000 files with long paths.
@@ -125,6 +125,14 @@ impl Store {
         options: &Options,
         frozen: Option<&Frozen<'_>>,
     ) -> Result<Imported, Error> {
+        if !source.is_recordable() {
+            return Err(Error::NoSource(NoSource {
+                text: source.to_string(),
+                understood: "its address holds a credential, which a lock file would show"
+                    .to_owned(),
+                spellings: Vec::new(),
+            }));
+        }
         self.policy.check(&Facts::before(source))?;
         // A lock file that cannot be read is told before anything is fetched.
         let installed = self.installed(request.stop)?;

@@ -420,3 +420,46 @@ fn a_digest_that_protects_from_nobody_is_told() {
     let result = world.json(0, &["import", "npm:tide-table", "--json"]);
     assert_eq!(result["results"][0]["weak_digest"], false);
 }
+
+#[test]
+fn a_signed_address_is_validated_and_shown_nowhere() {
+    const SECRET: &str = "hunter2hunter2";
+    let world = World::new();
+    tgz(&a_package(&world), "package/", &world.path("a.tgz"));
+    let archive = fs::read(world.path("a.tgz")).expect("an archive");
+    let server = Server::new(move |asked| {
+        if asked.target == format!("/a.tgz?token={SECRET}") {
+            Reply::new(200, archive.clone())
+        } else {
+            Reply::new(403, "who are you?")
+        }
+    });
+    let signed = server.url(&format!("/a.tgz?token={SECRET}"));
+    let hidden = |run: &crate::support::Run| {
+        assert!(!run.stdout.contains(SECRET), "{}", run.stdout);
+        assert!(!run.stderr.contains(SECRET), "{}", run.stderr);
+    };
+    for format in ["text", "json", "github", "sarif", "junit", "load-report"] {
+        let run = world.expect(0, &["validate", &signed, "--format", format]);
+        hidden(&run);
+    }
+    let run = world.expect(0, &["validate", &signed]);
+    let shown = server.url("/a.tgz?…");
+    assert!(run.stdout.contains(&shown), "{}", run.stdout);
+    hidden(&world.expect(0, &["inspect", &signed]));
+    hidden(&world.expect(0, &["inspect", &signed, "--format", "json"]));
+    // Nor when it fails.
+    let refused = server.url(&format!("/b.tgz?sig={SECRET}"));
+    let run = world.expect(2, &["validate", &refused]);
+    hidden(&run);
+    assert!(run.stderr.contains("403"), "{}", run.stderr);
+    // A lock file would keep it.
+    let run = world.expect(2, &["import", &signed]);
+    hidden(&run);
+    assert!(
+        run.stderr.contains("looks like a credential"),
+        "{}",
+        run.stderr
+    );
+    assert!(!world.root().exists());
+}
