@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::change;
 use super::discarded::Discarded;
+use super::disk;
 use super::folders::{self, Folders};
 use super::judge::{Judged, Prepared};
 use super::lock_file::{Entry, Folder, LockFile};
@@ -277,7 +277,7 @@ impl Store {
         if path.symlink_metadata().is_ok_and(|found| found.is_file()) {
             return Ok(());
         }
-        change::replace(&path, prepared.tree.listing().as_bytes())
+        disk::replace(&path, prepared.tree.listing().as_bytes())
     }
 
     /// What the plain skill folders will be, copied to `scratch` or beside their

@@ -36,6 +36,7 @@
 mod catalogue;
 mod change;
 mod discarded;
+mod disk;
 mod error;
 mod folders;
 mod install;

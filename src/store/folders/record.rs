@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::store::Error;
-use crate::store::change;
+use crate::store::disk;
 use crate::store::layout::Layout;
 use crate::sys;
 
@@ -71,13 +71,13 @@ impl Record {
 
     pub(super) fn write(&self, layout: &Layout) -> Result<(), Error> {
         let path = layout.folders();
-        change::replace(&path, &self.text(&path)?)
+        disk::replace(&path, &self.text(&path)?)
     }
 
     /// Writes it beside the one that is, to take its place later.
     pub(super) fn write_next(&self, layout: &Layout) -> Result<(), Error> {
         let path = layout.next_folders();
-        change::write_whole(&path, &self.text(&path)?)
+        disk::write_whole(&path, &self.text(&path)?)
     }
 
     fn text(&self, path: &Path) -> Result<Vec<u8>, Error> {
