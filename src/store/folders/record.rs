@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::store::Error;
-use crate::store::change;
+use crate::store::disk;
 use crate::store::layout::Layout;
 use crate::sys;
 
@@ -71,8 +71,17 @@ impl Record {
 
     pub(super) fn write(&self, layout: &Layout) -> Result<(), Error> {
         let path = layout.folders();
-        let text = serde_json::to_vec_pretty(self)
-            .map_err(|error| Error::io("write", &path, io::Error::other(error)))?;
-        change::replace(&path, &text)
+        disk::replace(&path, &self.text(&path)?)
+    }
+
+    /// Writes it beside the one that is, to take its place later.
+    pub(super) fn write_next(&self, layout: &Layout) -> Result<(), Error> {
+        let path = layout.next_folders();
+        disk::write_whole(&path, &self.text(&path)?)
+    }
+
+    fn text(&self, path: &Path) -> Result<Vec<u8>, Error> {
+        serde_json::to_vec_pretty(self)
+            .map_err(|error| Error::io("write", path, io::Error::other(error)))
     }
 }
