@@ -113,6 +113,16 @@ pub enum Off {
 }
 
 impl Off {
+    /// The kind of reason in one word, for reports: `disabled`, `invalid` or
+    /// `unavailable`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Invalid(_) => "invalid",
+            Self::Policy(_) => "disabled",
+            Self::Unavailable(_) => "unavailable",
+        }
+    }
+
     /// The words for the kind of reason.
     pub fn state(&self) -> &'static str {
         match self {

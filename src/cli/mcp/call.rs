@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let Some(subject) = subjects.all.first() else {
         return Ok(Exit::Clean);
     };
-    let server = connect::server(&subject.plan.servers, &arguments.server)?;
+    let server = connect::server(&subject.plan, &arguments.server)?;
     let package = &subject.plan.package;
     let called = call(&subjects, package, server, &options, &arguments.tool, given);
     let answer = connect::block_on(called)??;

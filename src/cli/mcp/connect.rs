@@ -5,9 +5,10 @@ use std::task::Poll;
 use std::time::Duration;
 
 use clap::Args;
+use serde::Serialize;
 
 use apkit::mcp::credential::Credentials;
-use apkit::mcp::plan::ServerPlan;
+use apkit::mcp::plan::{Plan, Problem, ServerPlan};
 use apkit::mcp::session::{self, Facts, Failure as ServerFailure, Logs, Session, Step};
 use apkit::mcp::{http, stdio};
 use apkit::net::{Egress, Proxies};
@@ -85,16 +86,33 @@ pub(super) async fn open(
 }
 
 /// The server of this name.
-pub(super) fn server<'s>(servers: &'s [ServerPlan], name: &str) -> Result<&'s ServerPlan, Trouble> {
-    let found = servers.iter().find(|server| server.name == name);
+pub(super) fn server<'s>(plan: &'s Plan, name: &str) -> Result<&'s ServerPlan, Trouble> {
+    let found = plan.servers.iter().find(|server| server.name == name);
     found.ok_or_else(|| {
-        let names = || servers.iter().map(|server| server.name.as_str());
+        let names = || plan.servers.iter().map(|server| server.name.as_str());
         Trouble::Server {
             name: name.to_owned(),
             nearest: near::nearest(name, names()).map(str::to_owned),
             known: names().map(str::to_owned).collect(),
+            disabled: plan.disabled.iter().map(Problem::to_string).collect(),
         }
     })
+}
+
+/// Why a package has no servers, for reports.
+#[derive(Debug, Serialize)]
+pub(super) struct ProblemText<'p> {
+    pub(super) code: &'p str,
+    pub(super) message: &'p str,
+}
+
+impl<'p> ProblemText<'p> {
+    pub(super) fn of(problem: &'p Problem) -> Self {
+        Self {
+            code: problem.code,
+            message: &problem.message,
+        }
+    }
 }
 
 /// What all of these give, in their order. They run at the same time.

@@ -32,6 +32,9 @@ pub(super) struct Subjects {
 
 /// One package.
 pub(super) struct Subject {
+    /// What tells it from the other packages of the run: its name, or SOURCE as it was
+    /// typed where it has none or shares it.
+    pub(super) label: String,
     pub(super) package: Package,
     pub(super) places: Places,
     /// Its content as it is now, or why that has no digest.
@@ -84,6 +87,7 @@ impl Subjects {
             let found = find(source, &session, &store)?;
             all.push(subject(found, common, &session, &store, &rules, &keys)?);
         }
+        label(&mut all, sources);
         let private = own.map(Store::policy).into_iter().flat_map(Policy::private);
         let private = private.map(str::to_owned).collect();
         session.end();
@@ -168,12 +172,28 @@ fn subject(
         }
     }
     Ok(Subject {
+        label: String::new(),
         package,
         places,
         digest,
         plan,
         _scratch: found.scratch,
     })
+}
+
+fn label(subjects: &mut [Subject], sources: &[OsString]) {
+    let names: Vec<String> = subjects
+        .iter()
+        .map(|subject| subject.plan.package.clone())
+        .collect();
+    for (subject, source) in subjects.iter_mut().zip(sources) {
+        let name = &subject.plan.package;
+        let is_alone = names.iter().filter(|other| *other == name).count() == 1;
+        subject.label = match is_alone && !name.is_empty() {
+            true => name.clone(),
+            false => source.to_string_lossy().into_owned(),
+        };
+    }
 }
 
 /// The digest that a rule may name. Only rules about programs do.

@@ -11,12 +11,13 @@ use std::path::Path;
 use serde::Serialize;
 
 use apkit::mcp::credential::{Keys, Kind, Slot};
-use apkit::mcp::plan::{Endpoint, Launch, Off, Problem, Process, ServerPlan};
+use apkit::mcp::plan::{Endpoint, Launch, Off, Process, ServerPlan};
 use apkit::package::Transport;
 use apkit::render::{self, HIDDEN, Outline, Screen, Style};
 use apkit::spec::{credential, placeholder, url};
 
 use super::args;
+use super::connect::ProblemText;
 use super::place::{Subject, Subjects};
 use crate::cli::args::When;
 use crate::cli::exit::Exit;
@@ -76,12 +77,6 @@ struct PackageFacts<'s> {
     path: &'s str,
     name: Option<&'s str>,
     version: Option<&'s str>,
-}
-
-#[derive(Serialize)]
-struct ProblemText<'s> {
-    code: &'s str,
-    message: &'s str,
 }
 
 #[derive(Serialize)]
@@ -214,15 +209,6 @@ impl<'s> Document<'s> {
     }
 }
 
-impl<'s> ProblemText<'s> {
-    fn of(problem: &'s Problem) -> Self {
-        Self {
-            code: problem.code,
-            message: &problem.message,
-        }
-    }
-}
-
 impl<'s> Server<'s> {
     fn of(server: &'s ServerPlan, ungated: &ServerPlan, subject: &'s Subject, keys: &Keys) -> Self {
         let off = server.launch.as_ref().err();
@@ -246,12 +232,7 @@ impl<'s> Server<'s> {
         let slots = keys.slots(&subject.plan.package, ungated);
         Self {
             name: &server.name,
-            state: match off {
-                None => "on",
-                Some(Off::Invalid(_)) => "invalid",
-                Some(Off::Policy(_)) => "disabled",
-                Some(Off::Unavailable(_)) => "unavailable",
-            },
+            state: off.map_or("on", Off::word),
             reason,
             problems,
             transport: transport.map(Transport::type_name),

@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             continue;
         }
         for problem in &plan.disabled {
-            tell(&format!("package {}: {problem}", plan.package));
+            tell(&format!("package {}: {problem}", subject.label));
         }
         for server in &plan.servers {
             if let Err(off) = &server.launch {

@@ -29,12 +29,14 @@ pub(crate) enum Trouble {
     #[error(
         "find the server {}: {}",
         visible(name),
-        near(known, nearest, "there are no servers")
+        missing_server(known, nearest, disabled)
     )]
     Server {
         name: String,
         nearest: Option<String>,
         known: Vec<String>,
+        /// Why the package has no servers.
+        disabled: Vec<String>,
     },
 
     /// The server has no such tool.
@@ -79,6 +81,16 @@ pub(super) fn shown(failure: &session::Failure) -> String {
     let text = failure.to_string();
     let lines: Vec<_> = text.lines().map(visible).collect();
     lines.join("\n")
+}
+
+fn missing_server(known: &[String], nearest: &Option<String>, disabled: &[String]) -> String {
+    match disabled {
+        [] => near(known, nearest, "the package has no servers"),
+        reasons => format!(
+            "the package loads no servers: {}",
+            visible(&reasons.join("; "))
+        ),
+    }
 }
 
 /// What is meant, or what there is.
