@@ -13,6 +13,8 @@
 //! | `deaf` | start: never reads its standard input |
 //! | `no-initialize` | initialize: never answers |
 //! | `version:V` | initialize: answers with the protocol version V |
+//! | `calling:NAME` | tools/call: writes the file NAME in `PLUGIN_DATA` |
+//! | `cancelled:NAME` | notifications/cancelled: writes the file NAME in `PLUGIN_DATA` |
 //! | `pages:N` | tools/list: N tools a page |
 //! | `ignore-eof` | end of input: runs on |
 //! | `eof:NAME` | end of input: writes the file NAME in `PLUGIN_DATA` |
@@ -156,6 +158,9 @@ fn answer(server: &Arc<Server>, message: &Value) {
             let id = params.get("requestId").cloned().unwrap_or_default();
             let mut cancelled = server.cancelled.lock().expect("no panic");
             cancelled.insert(id.to_string());
+            if let Some(name) = told("cancelled") {
+                mark(&name);
+            }
         }
         return;
     };
@@ -169,6 +174,9 @@ fn answer(server: &Arc<Server>, message: &Value) {
         "ping" => json!({}),
         "tools/list" => list(server, &params),
         "tools/call" => {
+            if let Some(name) = told("calling") {
+                mark(&name);
+            }
             let server = Arc::clone(server);
             thread::spawn(move || tools::call(&server, &id, &params));
             return;

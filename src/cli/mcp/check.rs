@@ -28,7 +28,8 @@ A server that your rules keep off is `off`; one that cannot work here, or whose 
 a rule, is `failed`, and so is a package that loads no servers although it should.
 
 Exit status: 0 nothing failed, 1 something did or, with --strict, some server is off, 2 the
-run failed: a wrong SOURCE or option. Nothing is written to standard output then.
+run failed: a wrong SOURCE or option. Nothing is written to standard output then,
+nor at 130: interrupted.
 ";
 
 #[derive(Debug, Args)]
@@ -136,10 +137,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let checks = servers
         .into_iter()
         .map(|(subject, server)| check(&subjects, subject, server, &options));
+    let Some(servers) = connect::interruptible(connect::all(checks))? else {
+        return Ok(Exit::Interrupted);
+    };
     let document = Document {
         schema_version: 1,
         packages,
-        servers: connect::block_on(connect::all(checks))?,
+        servers,
     };
     let several = subjects.all.len() > 1;
     output::to_stdout(|out| match arguments.json {

@@ -1,6 +1,7 @@
 //! What the commands that open sessions share.
 
 use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -16,7 +17,10 @@ use apkit::render::visible;
 use apkit::spec::near;
 
 use super::place::Subjects;
+use super::stop::Stop;
 use super::trouble::Trouble;
+use crate::cli::failure::{Failure, say};
+use crate::cli::store::was_interrupted;
 
 /// How long servers are waited for.
 #[derive(Debug, Args)]
@@ -33,6 +37,10 @@ impl Waiting {
     }
 }
 
+/// How long servers have to end when the program is interrupted: longer than one
+/// takes that obeys nothing but `SIGKILL`.
+const LEAVING: Duration = Duration::from_secs(8);
+
 /// Runs what waits for servers. Servers that still run afterwards are ended.
 pub(super) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Trouble> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -40,6 +48,40 @@ pub(super) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Trouble>
         .build()
         .map_err(Trouble::Runtime)?;
     Ok(runtime.block_on(future))
+}
+
+/// The same for what a user may interrupt: then what is asked for is cancelled, the
+/// servers are ended, and there is nothing. The second time the program ends at once.
+pub(super) fn interruptible<T>(future: impl Future<Output = T>) -> Result<Option<T>, Failure> {
+    let done = block_on(async {
+        let mut stop = Stop::listen().map_err(Trouble::Runtime)?;
+        if was_interrupted() {
+            return Ok(None);
+        }
+        {
+            let mut future = pin!(future);
+            tokio::select! {
+                done = &mut future => return Ok(Some(done)),
+                () = stop.asked() => {}
+            }
+            // What it waited for is cancelled here.
+        }
+        let tasks = tokio::runtime::Handle::current().metrics();
+        let gone = async {
+            while tasks.num_alive_tasks() > 0 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::select! {
+            _ = tokio::time::timeout(LEAVING, gone) => {}
+            () = stop.asked() => {}
+        }
+        Ok::<_, Failure>(None)
+    })??;
+    if done.is_none() {
+        say("error: interrupted; the servers are ended");
+    }
+    Ok(done)
 }
 
 /// How servers are opened for these packages.

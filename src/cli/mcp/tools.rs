@@ -25,7 +25,7 @@ Examples:
   apkit mcp tools tide-table --server almanac --json
 
 Exit status: 0 every server listed its tools, 1 some are off or failed, or the package loads
-none, 2 the run failed.
+none, 2 the run failed, 130 interrupted.
 ";
 
 #[derive(Debug, Args)]
@@ -111,7 +111,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         let asked = servers
             .iter()
             .map(|server| list(&subjects, &plan.package, server, &options));
-        let listed = connect::block_on(connect::all(asked))?;
+        let Some(listed) = connect::interruptible(connect::all(asked))? else {
+            return Ok(Exit::Interrupted);
+        };
         let document = Document {
             schema_version: 1,
             package: &plan.package,
