@@ -13,6 +13,7 @@
 //! | `deaf` | start: never reads its standard input |
 //! | `no-initialize` | initialize: never answers |
 //! | `version:V` | initialize: answers with the protocol version V |
+//! | `slow:MS` | initialize: answers after so many milliseconds |
 //! | `calling:NAME` | tools/call: writes the file NAME in `PLUGIN_DATA` |
 //! | `cancelled:NAME` | notifications/cancelled: writes the file NAME in `PLUGIN_DATA` |
 //! | `pages:N` | tools/list: N tools a page |
@@ -168,6 +169,9 @@ fn answer(server: &Arc<Server>, message: &Value) {
         "initialize" => {
             if told("no-initialize").is_some() {
                 return;
+            }
+            if let Some(ms) = number("slow") {
+                thread::sleep(Duration::from_millis(ms as u64));
             }
             initialize(server, params)
         }
