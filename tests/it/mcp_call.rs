@@ -157,7 +157,7 @@ fn a_program_that_is_not_allowed_is_not_called() {
     assert!(
         called
             .stderr
-            .contains("disabled by policy: programs are not started; --allow-stdio"),
+            .contains("server `probe` is disabled by policy: programs are not allowed\n"),
         "{called:?}"
     );
 }

@@ -73,6 +73,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Ok(Exit::Clean);
     };
     let server = connect::server(&subject.plan, &arguments.server)?;
+    if let Err(off) = &server.launch {
+        subjects.tell_how();
+        return Err(Trouble::Off(server.name.clone(), off.clone()).into());
+    }
     let package = &subject.plan.package;
     let called = call(&subjects, package, server, &options, &arguments.tool, given);
     let Some(answer) = connect::interruptible(called)? else {

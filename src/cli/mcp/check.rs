@@ -150,6 +150,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         true => render::write_json(out, &document, true),
         false => document.write(several, out),
     })?;
+    subjects.tell_how();
     let is_bad = |server: &Checked<'_>| match server.state {
         "failed" => true,
         "off" => arguments.strict,

@@ -135,6 +135,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             false => document.write(out),
         })?;
     }
+    subjects.tell_how();
     Ok(exit)
 }
 

@@ -4,6 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use apkit::mcp::plan::Off;
 use apkit::mcp::serve::AllowedError;
 use apkit::mcp::session;
 use apkit::net::{BadAllowance, BadProxy};
@@ -70,6 +71,10 @@ pub(crate) enum Trouble {
     /// `--allowed-tools` is no list of tools.
     #[error("read --allowed-tools: {0}")]
     Allowed(#[from] AllowedError),
+
+    /// The server is off.
+    #[error("call the tool: server `{}` is {}", visible(.0), visible(&.1.to_string()))]
+    Off(String, Off),
 
     /// The server failed.
     #[error("call the tool: {}", shown(.0))]
