@@ -34,6 +34,8 @@ use std::time::Duration;
 
 pub use allowed::{Allowed, AllowedError, Ignored};
 
+use bridge::Waits;
+
 use super::credential::Credentials;
 use super::plan::ServerPlan;
 use super::session::{self, Failure, Logs, Session};
@@ -50,7 +52,8 @@ pub struct Server {
 
 /// How servers are offered.
 pub struct Options {
-    /// How they are opened. The limit of a call counts for lists of tools only:
+    /// How they are opened. The time this may take is also what calls on their way may
+    /// take when the host's input has ended. The limit of a call counts for lists of tools only:
     /// how long a call may take is for the host to say.
     pub session: session::Options,
     /// How long a host waits for servers at the start.
@@ -114,7 +117,10 @@ pub async fn run(
         .collect();
     bridge::run(
         launchers,
-        options.wait,
+        Waits {
+            start: options.wait,
+            end: options.session.opening,
+        },
         options.allowed,
         input,
         output,

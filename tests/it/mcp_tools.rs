@@ -55,8 +55,14 @@ fn programs_are_off_until_they_are_allowed() {
     package(&place, "p", &[("probe", &[])]);
     let listed = run(&place, &["tools", "p"]);
     assert_eq!(listed.status, Some(1), "{listed:?}");
-    let line = "probe: off, disabled by policy: programs are not started; --allow-stdio starts them this time";
-    assert!(listed.stdout.starts_with(line), "{listed:?}");
+    let line = "probe: off, disabled by policy: programs are not allowed\n";
+    assert_eq!(listed.stdout, line, "{listed:?}");
+    assert!(
+        listed
+            .stderr
+            .starts_with("note: allow programs once: --allow-stdio; for good: "),
+        "{listed:?}"
+    );
 }
 
 #[test]

@@ -30,7 +30,7 @@ Examples:
   echo '{\"port\": \"Brest\"}' | apkit mcp call tide-table almanac tides --args - --json
 
 Exit status: 0 the tool gave a result, 1 it or its server answered with an error, 2 there
-is no answer.
+is no answer, 130 interrupted: the call is cancelled and the server ended.
 ";
 
 #[derive(Debug, Args)]
@@ -72,11 +72,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let Some(subject) = subjects.all.first() else {
         return Ok(Exit::Clean);
     };
-    let server = connect::server(&subject.plan.servers, &arguments.server)?;
+    let server = connect::server(&subject.plan, &arguments.server)?;
+    if let Err(off) = &server.launch {
+        subjects.tell_how();
+        return Err(Trouble::Off(server.name.clone(), off.clone()).into());
+    }
     let package = &subject.plan.package;
     let called = call(&subjects, package, server, &options, &arguments.tool, given);
-    let answer = connect::block_on(called)??;
-    match answer {
+    let Some(answer) = connect::interruptible(called)? else {
+        return Ok(Exit::Interrupted);
+    };
+    match answer? {
         Ok(result) => {
             let read: Value = serde_json::from_str(result.get()).unwrap_or_default();
             output::to_stdout(|out| match arguments.json {

@@ -8,6 +8,7 @@ mod gate;
 mod place;
 mod plan;
 mod serve;
+mod stop;
 mod tools;
 mod trouble;
 

@@ -11,11 +11,11 @@ use apkit::mcp::plan::{self, Off, Places, Plan};
 use apkit::package::{self, Package, Transport, Verdict};
 use apkit::source::Source;
 use apkit::spec::name::plugin_name_problem;
-use apkit::store::{POLICY_FILE, Policy, Store};
+use apkit::store::{POLICY_FILE, Policy, State, Store};
 
 use super::args::Common;
 use super::gate::{self, Rules};
-use crate::cli::failure::{Failure, slashed};
+use crate::cli::failure::{Failure, note, show, slashed};
 use crate::cli::store::{Place, Scratch, Session};
 use crate::cli::target::Target;
 
@@ -32,6 +32,9 @@ pub(super) struct Subjects {
 
 /// One package.
 pub(super) struct Subject {
+    /// What tells it from the other packages of the run: its name, or SOURCE as it was
+    /// typed where it has none or shares it.
+    pub(super) label: String,
     pub(super) package: Package,
     pub(super) places: Places,
     /// Its content as it is now, or why that has no digest.
@@ -75,7 +78,6 @@ impl Subjects {
         let rules = Rules {
             allow_stdio: common.allow_stdio,
             own: own.map(Store::policy),
-            own_file: &own_file,
             project,
         };
         let keys = keys(common, &session)?;
@@ -84,6 +86,7 @@ impl Subjects {
             let found = find(source, &session, &store)?;
             all.push(subject(found, common, &session, &store, &rules, &keys)?);
         }
+        label(&mut all, sources);
         let private = own.map(Store::policy).into_iter().flat_map(Policy::private);
         let private = private.map(str::to_owned).collect();
         session.end();
@@ -96,6 +99,17 @@ impl Subjects {
         };
         subjects.check_given()?;
         Ok(subjects)
+    }
+
+    /// Says once how programs are allowed, if some are off for want of that.
+    pub(super) fn tell_how(&self) {
+        let mut plans = self.all.iter().flat_map(|subject| &subject.plan.servers);
+        if plans.any(|server| server.launch.as_ref().is_err_and(gate::is_unsaid)) {
+            note(&format!(
+                "allow programs once: --allow-stdio; for good: the rule that `apkit mcp plan` shows, in {}",
+                show(&self.rules)
+            ));
+        }
     }
 
     /// A credential for a server that is not there is a slip of the pen.
@@ -151,7 +165,13 @@ fn subject(
     store.check_data(&data).map_err(refused)?;
     let places = Places::new(&found.root, &data).map_err(unreadable)?;
     let digest = digest(&package, &found.root);
-    let gate = gate::decide(&package, &digest, found.installed.is_some(), rules);
+    let changes = || match &found.installed {
+        Some(name) => changes(store, name, session),
+        None => Vec::new(),
+    };
+    let is_installed = found.installed.is_some();
+    let changes: Option<&dyn Fn() -> Vec<String>> = is_installed.then_some(&changes);
+    let gate = gate::decide(&package, &digest, changes, rules);
     let variables = &session.environment().variables;
     let mut plan = plan::plan(&package, &places, variables, &gate);
     for index in 0..plan.servers.len() {
@@ -163,17 +183,49 @@ fn subject(
             let problem = slot.problem(variables)?;
             Some(format!("the credential {}: {problem}", slot.name()))
         });
-        if let Some(problem) = problem {
-            server.launch = Err(Off::Unavailable(problem));
+        match (problem, &mut server.launch) {
+            (None, _) | (_, Err(Off::Invalid(_))) => {}
+            (Some(problem), Err(Off::Policy(why))) => {
+                why.push_str("; besides, ");
+                why.push_str(&problem);
+            }
+            (Some(problem), launch) => *launch = Err(Off::Unavailable(problem)),
         }
     }
     Ok(Subject {
+        label: String::new(),
         package,
         places,
         digest,
         plan,
         _scratch: found.scratch,
     })
+}
+
+fn label(subjects: &mut [Subject], sources: &[OsString]) {
+    let names: Vec<String> = subjects
+        .iter()
+        .map(|subject| subject.plan.package.clone())
+        .collect();
+    for (subject, source) in subjects.iter_mut().zip(sources) {
+        let name = &subject.plan.package;
+        let is_alone = names.iter().filter(|other| *other == name).count() == 1;
+        subject.label = match is_alone && !name.is_empty() {
+            true => name.clone(),
+            false => source.to_string_lossy().into_owned(),
+        };
+    }
+}
+
+/// What was changed in an installed package since it was installed.
+fn changes(store: &Store, name: &str, session: &Session) -> Vec<String> {
+    let verified = store.verify(&[name.to_owned()], session.stop());
+    let found = verified.unwrap_or_default().into_iter();
+    let changes = found.flat_map(|found| match found.state {
+        State::Changed(changes) => changes,
+        _ => Vec::new(),
+    });
+    changes.map(|change| change.to_string()).collect()
 }
 
 /// The digest that a rule may name. Only rules about programs do.

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::future::Future;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use apkit::render::visible;
 use super::args::Common;
 use super::connect::{self, Waiting};
 use super::place::Subjects;
+use super::stop::Stop;
 use super::trouble::{Trouble, shown};
 use crate::cli::exit::Exit;
 use crate::cli::failure::{Failure, say};
@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             continue;
         }
         for problem in &plan.disabled {
-            tell(&format!("package {}: {problem}", plan.package));
+            tell(&format!("package {}: {problem}", subject.label));
         }
         for server in &plan.servers {
             if let Err(off) = &server.launch {
@@ -92,13 +92,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             });
         }
     }
+    subjects.tell_how();
     let report: Report = Arc::new(|text: &str| {
         let lines: Vec<_> = text.lines().map(visible).collect();
         say(&format!("apkit: {}", lines.join("\n")));
     });
     connect::block_on(async {
-        let stop = stop()?;
-        serve::run(servers, options, io::stdin(), io::stdout(), stop, report).await;
+        let mut stop = Stop::listen().map_err(Trouble::Runtime)?;
+        let (input, output) = (io::stdin(), io::stdout());
+        serve::run(servers, options, input, output, stop.asked(), report).await;
         Ok(Exit::Clean)
     })?
 }
@@ -121,31 +123,4 @@ fn allowed(lists: &[String]) -> Result<Option<Allowed>, Trouble> {
         }
     }
     Ok(all)
-}
-
-/// Ready when the program is asked to end.
-#[cfg(unix)]
-fn stop() -> Result<impl Future<Output = ()>, Failure> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let listen = |kind| signal(kind).map_err(|error| Failure::from(Trouble::Runtime(error)));
-    let mut terminate = listen(SignalKind::terminate())?;
-    let mut interrupt = listen(SignalKind::interrupt())?;
-    let mut hangup = listen(SignalKind::hangup())?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-            _ = hangup.recv() => {}
-        }
-    })
-}
-
-/// Ready when the program is asked to end.
-#[cfg(not(unix))]
-fn stop() -> Result<impl Future<Output = ()>, Failure> {
-    Ok(async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    })
 }

@@ -13,10 +13,10 @@ use apkit::mcp::session::{self, Facts, Tool};
 use apkit::render::{self, visible};
 
 use super::args::Common;
-use super::connect::{self, Waiting};
+use super::connect::{self, ProblemText, Waiting};
 use super::place::Subjects;
 use crate::cli::exit::Exit;
-use crate::cli::failure::{Failure, note};
+use crate::cli::failure::Failure;
 use crate::cli::output;
 
 const EXAMPLES: &str = "\
@@ -24,7 +24,8 @@ Examples:
   apkit mcp tools . --allow-stdio
   apkit mcp tools tide-table --server almanac --json
 
-Exit status: 0 every server listed its tools, 1 some are off or failed, 2 the run failed.
+Exit status: 0 every server listed its tools, 1 some are off or failed, or the package loads
+none, 2 the run failed, 130 interrupted.
 ";
 
 #[derive(Debug, Args)]
@@ -60,7 +61,11 @@ enum Listed {
 struct Document<'d> {
     schema_version: u32,
     package: &'d str,
+    /// Why the package has no servers.
+    disabled: Vec<ProblemText<'d>>,
     servers: Vec<Server<'d>>,
+    #[serde(skip)]
+    label: &'d str,
 }
 
 #[derive(Serialize)]
@@ -100,33 +105,37 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     for subject in &subjects.all {
         let plan = &subject.plan;
         let servers: Vec<&ServerPlan> = match &arguments.server {
-            Some(name) => vec![connect::server(&plan.servers, name)?],
+            Some(name) => vec![connect::server(plan, name)?],
             None => plan.servers.iter().collect(),
         };
         let asked = servers
             .iter()
             .map(|server| list(&subjects, &plan.package, server, &options));
-        let listed = connect::block_on(connect::all(asked))?;
+        let Some(listed) = connect::interruptible(connect::all(asked))? else {
+            return Ok(Exit::Interrupted);
+        };
         let document = Document {
             schema_version: 1,
             package: &plan.package,
+            disabled: plan.disabled.iter().map(ProblemText::of).collect(),
+            label: &subject.label,
             servers: servers
                 .iter()
                 .zip(&listed)
                 .map(|(server, listed)| Server::of(server, listed))
                 .collect(),
         };
-        if document.servers.iter().any(|server| server.state != "ok") {
+        if !document.disabled.is_empty()
+            || document.servers.iter().any(|server| server.state != "ok")
+        {
             exit = Exit::Findings;
         }
         output::to_stdout(|out| match arguments.json {
             true => render::write_json(out, &document, true),
             false => document.write(out),
         })?;
-        if document.servers.is_empty() {
-            note("the package loads no servers; `apkit inspect` says what it has");
-        }
     }
+    subjects.tell_how();
     Ok(exit)
 }
 
@@ -178,6 +187,14 @@ impl<'d> Server<'d> {
 
 impl Document<'_> {
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let label = visible(self.label);
+        for problem in &self.disabled {
+            let text = format!("{}: {}", problem.code, problem.message);
+            writeln!(out, "{label}: failed, {}", visible(&text))?;
+        }
+        if self.disabled.is_empty() && self.servers.is_empty() {
+            writeln!(out, "{label}: no servers")?;
+        }
         for server in &self.servers {
             let name = visible(server.name);
             match (&server.reason, server.facts) {

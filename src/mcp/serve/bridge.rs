@@ -24,8 +24,6 @@ use super::table::Table;
 use super::upstream::{State, Upstream, lock};
 use super::{Launcher, Report};
 
-/// How long calls on their way may still take when the host's input has ended.
-const GRACE: Duration = Duration::from_secs(1);
 /// How long the last lines may take to be read.
 const FLUSH: Duration = Duration::from_secs(1);
 
@@ -41,15 +39,26 @@ struct Bridge {
     /// Calls on their way, by the host's identifier.
     calls: Mutex<HashMap<String, oneshot::Sender<Option<String>>>>,
     level: Arc<Mutex<Option<Value>>>,
+    /// `initialize` was asked and is not answered yet.
+    greeting: watch::Sender<bool>,
     /// The host has been told which tools there are.
     listed: AtomicBool,
     told: Mutex<HashSet<String>>,
     report: Report,
 }
 
+/// How long is waited for servers.
+#[derive(Clone, Copy)]
+pub(super) struct Waits {
+    /// How long a host waits for them at the start.
+    pub(super) start: Duration,
+    /// How long what is on its way may still take when the host's input has ended.
+    pub(super) end: Duration,
+}
+
 pub(super) async fn run(
     launchers: Vec<(String, String, Box<dyn Launcher>)>,
-    wait: Duration,
+    waits: Waits,
     allowed: Option<Allowed>,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
@@ -72,11 +81,12 @@ pub(super) async fn run(
         upstreams,
         allowed,
         changes: changed,
-        patience: Instant::now() + wait,
+        patience: Instant::now() + waits.start,
         out,
         table: Mutex::default(),
         calls: Mutex::default(),
         level,
+        greeting: watch::Sender::new(false),
         listed: AtomicBool::new(false),
         told: Mutex::default(),
         report,
@@ -102,7 +112,16 @@ pub(super) async fn run(
         }
     };
     if ended {
-        let _ = timeout(GRACE, async { while tasks.join_next().await.is_some() {} }).await;
+        let rest = async { while tasks.join_next().await.is_some() {} };
+        tokio::select! {
+            late = timeout(waits.end.max(waits.start), rest) => {
+                if late.is_err() {
+                    bridge.give_up(waits.end).await;
+                }
+            }
+            () = bridge.out.closed() => {}
+            () = &mut stop => {}
+        }
     }
     tasks.shutdown().await;
     keepers.shutdown().await;
@@ -158,15 +177,18 @@ impl Bridge {
                     Some(params.protocol_version)
                 });
                 let (bridge, id) = (Arc::clone(self), id.to_owned());
+                self.greeting.send_replace(true);
                 tasks.spawn(async move {
                     bridge.settle().await;
                     let result = bridge.initialized(asked.as_deref()).to_string();
                     bridge.out.result(&id, &result).await;
+                    bridge.greeting.send_replace(false);
                 });
             }
             "tools/list" => {
                 let (bridge, id) = (Arc::clone(self), id.to_owned());
                 tasks.spawn(async move {
+                    bridge.greeted().await;
                     bridge.settle().await;
                     bridge.listed.store(true, Ordering::Relaxed);
                     bridge.refresh();
@@ -184,13 +206,43 @@ impl Bridge {
                         session.set_level(params.clone());
                     }
                 }
-                self.out.result(id, "{}").await;
+                let (bridge, id) = (Arc::clone(self), id.to_owned());
+                tasks.spawn(async move {
+                    bridge.greeted().await;
+                    bridge.out.result(&id, "{}").await;
+                });
             }
             method => {
                 let text = format!("apkit mcp serve does not offer {method}");
                 let error = ErrorData::new(ErrorCode::METHOD_NOT_FOUND, text, None);
-                self.out.error(Some(id), &error).await;
+                let (bridge, id) = (Arc::clone(self), id.to_owned());
+                tasks.spawn(async move {
+                    bridge.greeted().await;
+                    bridge.out.error(Some(&id), &error).await;
+                });
             }
+        }
+    }
+
+    /// Waits until `initialize` is answered, if it was asked: whatever a host sends
+    /// behind it without waiting is answered behind it.
+    async fn greeted(&self) {
+        let mut greeting = self.greeting.subscribe();
+        // It fails only without a sender, which is here.
+        let _ = greeting.wait_for(|greeting| !greeting).await;
+    }
+
+    /// Answers the calls that are not waited for any more.
+    async fn give_up(&self, limit: Duration) {
+        let calls: Vec<String> = lock(&self.calls).drain().map(|(id, _)| id).collect();
+        for id in calls {
+            let Ok(id) = RawValue::from_string(id) else {
+                continue;
+            };
+            let seconds = limit.as_secs_f32();
+            let text = format!("the input ended, and there was no answer within {seconds} s");
+            let error = ErrorData::internal_error(text, None);
+            self.out.error(Some(&id), &error).await;
         }
     }
 

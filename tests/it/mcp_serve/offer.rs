@@ -40,7 +40,7 @@ fn programs_are_not_offered_until_they_are_allowed() {
     assert!(host.names().is_empty());
     let (status, errors) = host.end();
     assert_eq!(status, Some(0));
-    let start = "apkit: server `probe` is not offered: disabled by policy: programs are not started; --allow-stdio";
+    let start = "apkit: server `probe` is not offered: disabled by policy: programs are not allowed\nnote: allow programs once: --allow-stdio";
     assert!(errors.starts_with(start), "{errors}");
 }
 

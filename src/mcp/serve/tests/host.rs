@@ -61,7 +61,10 @@ impl Host {
             let report: Report = Arc::new(move |text| told.lock().unwrap().push(text.to_owned()));
             runtime.block_on(bridge::run(
                 launchers,
-                Duration::from_millis(500),
+                bridge::Waits {
+                    start: Duration::from_millis(500),
+                    end: Duration::from_secs(30),
+                },
                 allowed,
                 reader,
                 writer,

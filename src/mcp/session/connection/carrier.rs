@@ -23,6 +23,8 @@ use crate::mcp::wire::{self, Incoming};
 /// How many answers to a server's own requests may be on their way. A server
 /// that asks faster than it reads gets no more of them.
 const ANSWERS: usize = 64;
+/// How long telling a server that a request is cancelled may hold up the end.
+const PARTING: Duration = Duration::from_secs(1);
 /// How long a transport may take to end.
 const CLOSING: Duration = Duration::from_secs(10);
 
@@ -31,6 +33,8 @@ enum Purpose {
     Request(u64),
     /// A request that could not be sent a moment ago.
     Unsent(u64),
+    /// The server is told that a request is not waited for.
+    Cancel,
     /// Somebody waits until it is sent.
     Notice(#[expect(dead_code, reason = "its end is what is waited for")] oneshot::Sender<()>),
     Other,
@@ -42,6 +46,8 @@ pub(super) struct Carrier {
     waiting: HashMap<u64, Waiting>,
     /// Messages on their way.
     sends: JoinSet<(Purpose, Result<(), String>)>,
+    /// How many of them cancel a request.
+    cancelling: usize,
     changed: Arc<Notify>,
     logs: mpsc::Sender<Box<RawValue>>,
     post: Arc<Post>,
@@ -58,6 +64,7 @@ impl Carrier {
             server: server.into(),
             waiting: HashMap::new(),
             sends: JoinSet::new(),
+            cancelling: 0,
             changed: Arc::clone(changed),
             logs,
             post,
@@ -87,6 +94,10 @@ impl Carrier {
                 }
             }
         };
+        // A server that is not told goes on with what nobody waits for.
+        if closed {
+            let _ = tokio::time::timeout(PARTING, self.parted()).await;
+        }
         // What is on its way may hold what the transport needs to end.
         self.sends.abort_all();
         let _ = tokio::time::timeout(CLOSING, transport.close()).await;
@@ -129,7 +140,8 @@ impl Carrier {
                     params.insert("reason".to_owned(), Value::String(reason));
                 }
                 if let Some(message) = wire::notification("notifications/cancelled", params) {
-                    self.send(transport, Purpose::Other, message).await;
+                    self.cancelling += 1;
+                    self.send(transport, Purpose::Cancel, message).await;
                 }
             }
             Command::Close => {}
@@ -205,6 +217,9 @@ impl Carrier {
     }
 
     fn sent(&mut self, purpose: Purpose, result: Result<(), String>) {
+        if let Purpose::Cancel = purpose {
+            self.cancelling -= 1;
+        }
         let Err(cause) = result else { return };
         match purpose {
             Purpose::Request(id) if !self.post.dying.is_zero() => {
@@ -215,7 +230,19 @@ impl Carrier {
                 });
             }
             Purpose::Request(id) | Purpose::Unsent(id) => self.fail(id, &cause),
-            Purpose::Notice(_) | Purpose::Other => {}
+            Purpose::Cancel | Purpose::Notice(_) | Purpose::Other => {}
+        }
+    }
+
+    /// Waits until the server knows what is cancelled.
+    async fn parted(&mut self) {
+        while self.cancelling > 0 {
+            let Some(sent) = self.sends.join_next().await else {
+                return;
+            };
+            if let Ok((purpose, result)) = sent {
+                self.sent(purpose, result);
+            }
         }
     }
 
