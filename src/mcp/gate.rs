@@ -5,13 +5,23 @@
 
 use std::collections::BTreeMap;
 
+use crate::archive::Digest;
 use crate::package::{Server, Transport};
+
+/// What a server may do. It is judged again whenever the server does it: what the
+/// plan has seen may be something else by then.
+#[derive(Debug, Clone, Default)]
+pub struct Permit {
+    /// The one content that its package has to have when it is started; any without.
+    pub content: Option<Digest>,
+}
 
 /// What is decided about the servers of one package.
 #[derive(Debug, Clone)]
 pub struct Gate {
-    stdio: Result<(), String>,
-    servers: BTreeMap<String, Result<(), String>>,
+    stdio: Result<Permit, String>,
+    other: Permit,
+    servers: BTreeMap<String, Result<Permit, String>>,
 }
 
 impl Default for Gate {
@@ -30,13 +40,14 @@ impl Gate {
     /// Subprocesses are on or off, which then names the rule or what allows them.
     pub fn with_stdio(stdio: Result<(), String>) -> Self {
         Self {
-            stdio,
+            stdio: stdio.map(|()| Permit::default()),
+            other: Permit::default(),
             servers: BTreeMap::new(),
         }
     }
 
     /// Decides about one server, whatever holds for the others.
-    pub fn decide(&mut self, server: &str, decision: Result<(), String>) {
+    pub fn decide(&mut self, server: &str, decision: Result<Permit, String>) {
         self.servers.insert(server.to_owned(), decision);
     }
 
@@ -45,13 +56,15 @@ impl Gate {
     /// # Errors
     ///
     /// Why not.
-    pub fn check(&self, server: &Server) -> Result<(), &str> {
+    pub fn check(&self, server: &Server) -> Result<&Permit, &str> {
         let decision = match (self.servers.get(&server.name), &server.transport) {
             (Some(decision), _) => decision,
             (None, Transport::Stdio { .. }) => &self.stdio,
-            (None, Transport::StreamableHttp { .. } | Transport::Sse { .. }) => &Ok(()),
+            (None, Transport::StreamableHttp { .. } | Transport::Sse { .. }) => {
+                return Ok(&self.other);
+            }
         };
-        decision.as_ref().map(|&()| ()).map_err(String::as_str)
+        decision.as_ref().map_err(String::as_str)
     }
 }
 
@@ -86,11 +99,11 @@ mod tests {
         );
         let mut gate = Gate::default();
         assert!(gate.check(&local).is_err());
-        assert_eq!(gate.check(&remote), Ok(()));
-        gate.decide("local", Ok(()));
+        assert!(gate.check(&remote).is_ok());
+        gate.decide("local", Ok(Permit::default()));
         gate.decide("remote", Err("a rule".to_owned()));
-        assert_eq!(gate.check(&local), Ok(()));
-        assert_eq!(gate.check(&remote), Err("a rule"));
-        assert_eq!(Gate::open().check(&local), Ok(()));
+        assert!(gate.check(&local).is_ok());
+        assert_eq!(gate.check(&remote).err(), Some("a rule"));
+        assert!(Gate::open().check(&local).is_ok());
     }
 }

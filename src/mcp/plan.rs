@@ -29,7 +29,8 @@ use url::Url;
 
 pub use self::places::Places;
 use self::platform::Platform;
-use super::gate::Gate;
+use super::gate::{Gate, Permit};
+use crate::archive::Digest;
 use crate::diagnostic::{Code, Diagnostic, Effect};
 use crate::document::Pointer;
 use crate::package::{Package, Server, Transport};
@@ -75,6 +76,16 @@ pub enum Launch {
     Sse(Endpoint),
 }
 
+impl Launch {
+    /// The same with what has to be judged again when it is done.
+    fn under(mut self, permit: &Permit) -> Self {
+        if let Self::Stdio(process) = &mut self {
+            process.content = permit.content;
+        }
+        self
+    }
+}
+
 /// A subprocess to start, everything resolved and expanded (§9.2).
 #[derive(Debug, Clone)]
 pub struct Process {
@@ -88,6 +99,8 @@ pub struct Process {
     pub cwd: PathBuf,
     /// Whether [`Self::cwd`] lies below `PLUGIN_DATA` and is made if it is missing.
     pub create_cwd: bool,
+    /// The one content that the package has to have when it starts; any without.
+    pub content: Option<Digest>,
 }
 
 /// A server to connect to.
@@ -237,7 +250,7 @@ impl Resolver<'_> {
         match (self.launch(&server.transport), gate.check(server)) {
             (Err(Off::Invalid(problems)), _) => Err(Off::Invalid(problems)),
             (_, Err(why)) => Err(Off::Policy(why.to_owned())),
-            (launch, Ok(())) => launch,
+            (launch, Ok(permit)) => launch.map(|launch| launch.under(permit)),
         }
     }
 
@@ -267,6 +280,7 @@ impl Resolver<'_> {
                     env: env?,
                     cwd,
                     create_cwd,
+                    content: None,
                 }))
             }
             Transport::StreamableHttp { url, headers } => {

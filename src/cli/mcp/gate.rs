@@ -5,7 +5,7 @@ use std::path::Path;
 use url::Url;
 
 use apkit::archive::Digest;
-use apkit::mcp::gate::Gate;
+use apkit::mcp::gate::{Gate, Permit};
 use apkit::package::{Package, Server, Transport};
 use apkit::store::{Policy, Program, Start};
 
@@ -37,9 +37,9 @@ pub(super) fn decide(
     for server in &package.mcp.loaded {
         let decision = match &server.transport {
             Transport::Stdio { .. } => rules.start(plugin, server, digest, is_installed),
-            Transport::StreamableHttp { url, .. } | Transport::Sse { url, .. } => {
-                rules.connect(plugin, server, url)
-            }
+            Transport::StreamableHttp { url, .. } | Transport::Sse { url, .. } => rules
+                .connect(plugin, server, url)
+                .map(|()| Permit::default()),
         };
         gate.decide(&server.name, decision);
     }
@@ -57,7 +57,7 @@ impl<'r> Rules<'r> {
         server: &Server,
         digest: &Result<Digest, String>,
         is_installed: bool,
-    ) -> Result<(), String> {
+    ) -> Result<Permit, String> {
         let program = Program {
             plugin,
             digest: digest.as_ref().ok(),
@@ -69,12 +69,16 @@ impl<'r> Rules<'r> {
             }
         }
         if self.allow_stdio {
-            return Ok(());
+            return Ok(Permit::default());
         }
         let mut why = "programs are not started; --allow-stdio starts them this time".to_owned();
         let own = self.own.map(|own| own.start(&program));
         match own {
-            Some(Start::Allowed) => return Ok(()),
+            Some(Start::Allowed) => {
+                return Ok(Permit {
+                    content: program.digest.copied(),
+                });
+            }
             Some(Start::Unsaid {
                 other_content: Some(rule),
             }) => {

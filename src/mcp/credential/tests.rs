@@ -25,6 +25,7 @@ fn local(name: &str) -> ServerPlan {
             env: BTreeMap::new(),
             cwd: PathBuf::from("/"),
             create_cwd: false,
+            content: None,
         })),
     }
 }
