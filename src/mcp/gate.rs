@@ -4,6 +4,10 @@
 //! the user says otherwise; servers that are reached over HTTP are on.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use url::Url;
 
 use crate::archive::Digest;
 use crate::package::{Server, Transport};
@@ -14,6 +18,41 @@ use crate::package::{Server, Transport};
 pub struct Permit {
     /// The one content that its package has to have when it is started; any without.
     pub content: Option<Digest>,
+    /// Where it may be, if it is connected to.
+    pub hosts: Hosts,
+}
+
+/// Judges a host by the user's rules; says why not.
+type Judge = dyn Fn(&str) -> Result<(), String> + Send + Sync;
+
+/// The hosts that may be connected to: a server may lead on to others.
+#[derive(Clone, Default)]
+pub struct Hosts(Option<Arc<Judge>>);
+
+impl fmt::Debug for Hosts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let judged = if self.0.is_some() { "by rules" } else { "all" };
+        f.debug_tuple("Hosts").field(&judged).finish()
+    }
+}
+
+impl Hosts {
+    /// Those that `judge` lets pass. It is asked for the host without the brackets
+    /// that an address has in a URL, and without the dot that names the same host.
+    pub fn by(judge: impl Fn(&str) -> Result<(), String> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(judge)))
+    }
+
+    /// Whether the host of `url` may be connected to.
+    ///
+    /// # Errors
+    ///
+    /// Why not.
+    pub fn check(&self, url: &Url) -> Result<(), String> {
+        let host = url.host_str().unwrap_or_default();
+        let host = host.trim_start_matches('[').trim_end_matches([']', '.']);
+        self.0.as_ref().map_or(Ok(()), |judge| judge(host))
+    }
 }
 
 /// What is decided about the servers of one package.

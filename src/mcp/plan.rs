@@ -29,13 +29,14 @@ use url::Url;
 
 pub use self::places::Places;
 use self::platform::Platform;
-use super::gate::{Gate, Permit};
+use super::gate::{Gate, Hosts, Permit};
 use crate::archive::Digest;
 use crate::diagnostic::{Code, Diagnostic, Effect};
 use crate::document::Pointer;
 use crate::package::{Package, Server, Transport};
 use crate::spec::codes::mcp as codes;
 use crate::spec::placeholder;
+use crate::spec::url::names_loopback;
 use crate::sys;
 
 /// What a client does with the servers of one package.
@@ -79,8 +80,11 @@ pub enum Launch {
 impl Launch {
     /// The same with what has to be judged again when it is done.
     fn under(mut self, permit: &Permit) -> Self {
-        if let Self::Stdio(process) = &mut self {
-            process.content = permit.content;
+        match &mut self {
+            Self::Stdio(process) => process.content = permit.content,
+            Self::StreamableHttp(endpoint) | Self::Sse(endpoint) => {
+                endpoint.hosts = permit.hosts.clone();
+            }
         }
         self
     }
@@ -110,6 +114,26 @@ pub struct Endpoint {
     pub url: Url,
     /// The configured headers, literally (§7.2.1).
     pub headers: Vec<(String, String)>,
+    /// Whether it is this machine, as it is written (§7.2.1).
+    pub is_here: bool,
+    /// Which hosts it may lead on to.
+    pub hosts: Hosts,
+}
+
+impl Endpoint {
+    /// The server at the address `url`, which may lead on to every host.
+    ///
+    /// # Errors
+    ///
+    /// No client could make an address of `url`.
+    pub fn new(url: &str, headers: Vec<(String, String)>) -> Result<Self, url::ParseError> {
+        Ok(Self {
+            is_here: names_loopback(url),
+            url: Url::parse(url)?,
+            headers,
+            hosts: Hosts::default(),
+        })
+    }
 }
 
 /// Why a server is not started or connected to.
@@ -314,16 +338,12 @@ impl Resolver<'_> {
 }
 
 fn endpoint(url: &str, headers: &[(String, String)]) -> Result<Endpoint, Off> {
-    match Url::parse(url) {
-        Ok(url) => Ok(Endpoint {
-            url,
-            headers: headers.to_vec(),
-        }),
-        Err(error) => Err(invalid(
+    Endpoint::new(url, headers.to_vec()).map_err(|error| {
+        invalid(
             &codes::URL_INVALID,
             format!("the URL cannot be used: {error}"),
-        )),
-    }
+        )
+    })
 }
 
 impl Process {

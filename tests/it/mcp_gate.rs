@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::mcp_support::{Host, apkit, package, run};
+use crate::mcp_support::{Host, apkit, package, package_of, run};
 use crate::support::Place;
+use crate::web::{Reply, Server};
 
 /// The digest of the package `p` as it is now.
 fn digest(place: &Place) -> String {
@@ -110,4 +111,80 @@ fn no_digest_covers_what_a_link_leads_to_outside() {
         );
         std::fs::remove_file(&link).expect("it is there");
     }
+}
+
+/// Two HTTP+SSE listeners, the first of which leads on to the second, and a
+/// package with the first one.
+fn led_on(place: &Place) -> (Server, Server) {
+    let second = Server::elsewhere(|_| Reply::new(405, ""));
+    let to = second.url("/sse");
+    let first = Server::new(move |_| Reply::redirect(302, &to));
+    let entries = json!({"s": {"type": "sse", "url": first.url("/sse")}});
+    package_of(place, "p", &entries);
+    (first, second)
+}
+
+#[test]
+fn rules_about_hosts_hold_for_where_a_server_leads() {
+    let place = Place::new();
+    let (first, second) = led_on(&place);
+    let host = |server: &Server| {
+        let url = url::Url::parse(&server.url("/")).expect("an address");
+        url.host_str().expect("a host").to_owned()
+    };
+    if host(&first) == host(&second) {
+        // This machine has one address of its own.
+        return;
+    }
+    let rules = [
+        (
+            format!("[[remote.deny]]\nhost = \"{}\"\n", host(&second)),
+            "the rule [[remote.deny]]",
+        ),
+        (
+            format!("[[remote.allow]]\nhost = \"{}\"\n", host(&first)),
+            "no rule [[remote.allow]]",
+        ),
+    ];
+    for (text, said) in rules {
+        place.write("store/apkit.toml", text);
+        let checked = run(&place, &["check", "p"]);
+        assert_eq!(checked.status, Some(1), "{checked:?}");
+        assert!(checked.stdout.contains(said), "{checked:?}");
+        assert_eq!(second.targets(), Vec::<String>::new());
+    }
+    // Without a rule it is followed.
+    place.write("store/apkit.toml", "");
+    run(&place, &["check", "p"]);
+    assert_eq!(second.targets(), ["/sse"]);
+}
+
+#[test]
+fn a_number_is_not_taken_for_this_machine() {
+    let place = Place::new();
+    let (first, second) = led_on(&place);
+    let port = |server: &Server| {
+        let url = url::Url::parse(&server.url("/")).expect("an address");
+        url.port().expect("a port")
+    };
+    for host in ["2130706433", "0x7f000001", "127.1", "0177.0.0.1"] {
+        let url = format!("https://{host}:{}/", port(&first));
+        let entries = json!({"s": {"type": "streamable-http", "url": url}});
+        package_of(&place, "q", &entries);
+        let checked = run(&place, &["check", "q"]);
+        assert!(
+            checked.stdout.contains("which is this machine"),
+            "{checked:?}"
+        );
+    }
+    let to = format!("http://2130706434:{}/", port(&second));
+    let leading = Server::new(move |_| Reply::redirect(302, &to));
+    let entries = json!({"s": {"type": "sse", "url": leading.url("/sse")}});
+    package_of(&place, "r", &entries);
+    let checked = run(&place, &["check", "r"]);
+    assert!(
+        checked.stdout.contains("without https: on another machine"),
+        "{checked:?}"
+    );
+    assert_eq!(second.targets(), Vec::<String>::new());
 }

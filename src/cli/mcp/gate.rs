@@ -5,7 +5,7 @@ use std::path::Path;
 use url::Url;
 
 use apkit::archive::Digest;
-use apkit::mcp::gate::{Gate, Permit};
+use apkit::mcp::gate::{Gate, Hosts, Permit};
 use apkit::package::{Package, Server, Transport};
 use apkit::store::{Policy, Program, Start};
 
@@ -37,9 +37,9 @@ pub(super) fn decide(
     for server in &package.mcp.loaded {
         let decision = match &server.transport {
             Transport::Stdio { .. } => rules.start(plugin, server, digest, is_installed),
-            Transport::StreamableHttp { url, .. } | Transport::Sse { url, .. } => rules
-                .connect(plugin, server, url)
-                .map(|()| Permit::default()),
+            Transport::StreamableHttp { url, .. } | Transport::Sse { url, .. } => {
+                rules.connect(plugin, server, url)
+            }
         };
         gate.decide(&server.name, decision);
     }
@@ -77,6 +77,7 @@ impl<'r> Rules<'r> {
             Some(Start::Allowed) => {
                 return Ok(Permit {
                     content: program.digest.copied(),
+                    ..Permit::default()
                 });
             }
             Some(Start::Unsaid {
@@ -108,16 +109,22 @@ impl<'r> Rules<'r> {
         Err(why)
     }
 
-    fn connect(&self, plugin: &str, server: &Server, url: &str) -> Result<(), String> {
-        let url = Url::parse(url).ok();
-        let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
-        // As in a rule: without the brackets that an address has in a URL, and
-        // without the dot that names the same host.
-        let host = host.trim_start_matches('[').trim_end_matches([']', '.']);
-        self.all().try_for_each(|policy| {
-            policy
-                .connect(host, plugin, &server.name)
-                .map_err(|denied| denied.to_string())
+    fn connect(&self, plugin: &str, server: &Server, url: &str) -> Result<Permit, String> {
+        let policies: Vec<Policy> = self.all().cloned().collect();
+        let (plugin, server) = (plugin.to_owned(), server.name.clone());
+        let hosts = Hosts::by(move |host| {
+            policies.iter().try_for_each(|policy| {
+                let judged = policy.connect(host, &plugin, &server);
+                judged.map_err(|denied| denied.to_string())
+            })
+        });
+        // What is no address is no server either.
+        if let Ok(url) = Url::parse(url) {
+            hosts.check(&url)?;
+        }
+        Ok(Permit {
+            hosts,
+            ..Permit::default()
         })
     }
 }
