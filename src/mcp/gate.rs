@@ -4,14 +4,63 @@
 //! the user says otherwise; servers that are reached over HTTP are on.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 
+use url::Url;
+
+use crate::archive::Digest;
 use crate::package::{Server, Transport};
+
+/// What a server may do. It is judged again whenever the server does it: what the
+/// plan has seen may be something else by then.
+#[derive(Debug, Clone, Default)]
+pub struct Permit {
+    /// The one content that its package has to have when it is started; any without.
+    pub content: Option<Digest>,
+    /// Where it may be, if it is connected to.
+    pub hosts: Hosts,
+}
+
+/// Judges a host by the user's rules; says why not.
+type Judge = dyn Fn(&str) -> Result<(), String> + Send + Sync;
+
+/// The hosts that may be connected to: a server may lead on to others.
+#[derive(Clone, Default)]
+pub struct Hosts(Option<Arc<Judge>>);
+
+impl fmt::Debug for Hosts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let judged = if self.0.is_some() { "by rules" } else { "all" };
+        f.debug_tuple("Hosts").field(&judged).finish()
+    }
+}
+
+impl Hosts {
+    /// Those that `judge` lets pass. It is asked for the host without the brackets
+    /// that an address has in a URL, and without the dot that names the same host.
+    pub fn by(judge: impl Fn(&str) -> Result<(), String> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(judge)))
+    }
+
+    /// Whether the host of `url` may be connected to.
+    ///
+    /// # Errors
+    ///
+    /// Why not.
+    pub fn check(&self, url: &Url) -> Result<(), String> {
+        let host = url.host_str().unwrap_or_default();
+        let host = host.trim_start_matches('[').trim_end_matches([']', '.']);
+        self.0.as_ref().map_or(Ok(()), |judge| judge(host))
+    }
+}
 
 /// What is decided about the servers of one package.
 #[derive(Debug, Clone)]
 pub struct Gate {
-    stdio: Result<(), String>,
-    servers: BTreeMap<String, Result<(), String>>,
+    stdio: Result<Permit, String>,
+    other: Permit,
+    servers: BTreeMap<String, Result<Permit, String>>,
 }
 
 impl Default for Gate {
@@ -30,13 +79,14 @@ impl Gate {
     /// Subprocesses are on or off, which then names the rule or what allows them.
     pub fn with_stdio(stdio: Result<(), String>) -> Self {
         Self {
-            stdio,
+            stdio: stdio.map(|()| Permit::default()),
+            other: Permit::default(),
             servers: BTreeMap::new(),
         }
     }
 
     /// Decides about one server, whatever holds for the others.
-    pub fn decide(&mut self, server: &str, decision: Result<(), String>) {
+    pub fn decide(&mut self, server: &str, decision: Result<Permit, String>) {
         self.servers.insert(server.to_owned(), decision);
     }
 
@@ -45,13 +95,15 @@ impl Gate {
     /// # Errors
     ///
     /// Why not.
-    pub fn check(&self, server: &Server) -> Result<(), &str> {
+    pub fn check(&self, server: &Server) -> Result<&Permit, &str> {
         let decision = match (self.servers.get(&server.name), &server.transport) {
             (Some(decision), _) => decision,
             (None, Transport::Stdio { .. }) => &self.stdio,
-            (None, Transport::StreamableHttp { .. } | Transport::Sse { .. }) => &Ok(()),
+            (None, Transport::StreamableHttp { .. } | Transport::Sse { .. }) => {
+                return Ok(&self.other);
+            }
         };
-        decision.as_ref().map(|&()| ()).map_err(String::as_str)
+        decision.as_ref().map_err(String::as_str)
     }
 }
 
@@ -86,11 +138,11 @@ mod tests {
         );
         let mut gate = Gate::default();
         assert!(gate.check(&local).is_err());
-        assert_eq!(gate.check(&remote), Ok(()));
-        gate.decide("local", Ok(()));
+        assert!(gate.check(&remote).is_ok());
+        gate.decide("local", Ok(Permit::default()));
         gate.decide("remote", Err("a rule".to_owned()));
-        assert_eq!(gate.check(&local), Ok(()));
-        assert_eq!(gate.check(&remote), Err("a rule"));
-        assert_eq!(Gate::open().check(&local), Ok(()));
+        assert!(gate.check(&local).is_ok());
+        assert_eq!(gate.check(&remote).err(), Some("a rule"));
+        assert!(Gate::open().check(&local).is_ok());
     }
 }

@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | [`plan`] | [`plan::Plan`]: what would be started or connected to, and what is off and why; nothing happens |
 //! | [`gate`] | [`gate::Gate`]: what the user lets start and be connected to |
+//! | [`content`] | [`content::digest`]: what a rule names a package's content by |
 //! | [`credential`] | [`credential::Credentials`]: what the user has servers given, and where it comes from |
 //! | [`stdio`] | a server that is a subprocess: started, spoken with, ended with all it started |
 //! | [`http`] | connecting to servers over Streamable HTTP and the older HTTP+SSE, by one rule for headers, redirects and addresses |
@@ -12,6 +13,7 @@
 //! | [`serve`] | [`serve::run`]: one stdio server that offers the tools of many |
 //! | [`wire`] | messages whose results keep their text |
 
+pub mod content;
 pub mod credential;
 pub mod gate;
 pub mod http;

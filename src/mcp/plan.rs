@@ -29,12 +29,14 @@ use url::Url;
 
 pub use self::places::Places;
 use self::platform::Platform;
-use super::gate::Gate;
+use super::gate::{Gate, Hosts, Permit};
+use crate::archive::Digest;
 use crate::diagnostic::{Code, Diagnostic, Effect};
 use crate::document::Pointer;
 use crate::package::{Package, Server, Transport};
 use crate::spec::codes::mcp as codes;
 use crate::spec::placeholder;
+use crate::spec::url::names_loopback;
 use crate::sys;
 
 /// A variable that is set for every program unless the package has its own way
@@ -80,6 +82,19 @@ pub enum Launch {
     Sse(Endpoint),
 }
 
+impl Launch {
+    /// The same with what has to be judged again when it is done.
+    fn under(mut self, permit: &Permit) -> Self {
+        match &mut self {
+            Self::Stdio(process) => process.content = permit.content,
+            Self::StreamableHttp(endpoint) | Self::Sse(endpoint) => {
+                endpoint.hosts = permit.hosts.clone();
+            }
+        }
+        self
+    }
+}
+
 /// A subprocess to start, everything resolved and expanded (§9.2).
 #[derive(Debug, Clone)]
 pub struct Process {
@@ -93,6 +108,8 @@ pub struct Process {
     pub cwd: PathBuf,
     /// Whether [`Self::cwd`] lies below `PLUGIN_DATA` and is made if it is missing.
     pub create_cwd: bool,
+    /// The one content that the package has to have when it starts; any without.
+    pub content: Option<Digest>,
 }
 
 /// A server to connect to.
@@ -102,6 +119,26 @@ pub struct Endpoint {
     pub url: Url,
     /// The configured headers, literally (§7.2.1).
     pub headers: Vec<(String, String)>,
+    /// Whether it is this machine, as it is written (§7.2.1).
+    pub is_here: bool,
+    /// Which hosts it may lead on to.
+    pub hosts: Hosts,
+}
+
+impl Endpoint {
+    /// The server at the address `url`, which may lead on to every host.
+    ///
+    /// # Errors
+    ///
+    /// No client could make an address of `url`.
+    pub fn new(url: &str, headers: Vec<(String, String)>) -> Result<Self, url::ParseError> {
+        Ok(Self {
+            is_here: names_loopback(url),
+            url: Url::parse(url)?,
+            headers,
+            hosts: Hosts::default(),
+        })
+    }
 }
 
 /// Why a server is not started or connected to.
@@ -255,7 +292,7 @@ impl Resolver<'_> {
                 Err(Off::Policy(format!("{why}; besides, {missing}")))
             }
             (_, Err(why)) => Err(Off::Policy(why.to_owned())),
-            (launch, Ok(())) => launch,
+            (launch, Ok(permit)) => launch.map(|launch| launch.under(permit)),
         }
     }
 
@@ -285,6 +322,7 @@ impl Resolver<'_> {
                     env: env?,
                     cwd,
                     create_cwd,
+                    content: None,
                 }))
             }
             Transport::StreamableHttp { url, headers } => {
@@ -318,16 +356,12 @@ impl Resolver<'_> {
 }
 
 fn endpoint(url: &str, headers: &[(String, String)]) -> Result<Endpoint, Off> {
-    match Url::parse(url) {
-        Ok(url) => Ok(Endpoint {
-            url,
-            headers: headers.to_vec(),
-        }),
-        Err(error) => Err(invalid(
+    Endpoint::new(url, headers.to_vec()).map_err(|error| {
+        invalid(
             &codes::URL_INVALID,
             format!("the URL cannot be used: {error}"),
-        )),
-    }
+        )
+    })
 }
 
 impl Process {

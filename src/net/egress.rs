@@ -36,6 +36,10 @@ const PRIVATE: &[(&str, &str)] = &[
     ("198.18.0.0/15", "private, for measurements"),
     ("fc00::/7", "private"),
     ("fec0::/10", "private"),
+    (
+        "64:ff9b:1::/48",
+        "an IPv4 address by a local translator (RFC 8215)",
+    ),
 ];
 
 const LOOPBACK: &[(&str, &str)] = &[("127.0.0.0/8", "this machine"), ("::1/128", "this machine")];
@@ -155,23 +159,39 @@ fn find(table: &[(&str, &'static str)], address: IpAddr) -> Option<&'static str>
     })
 }
 
-/// The IPv4 address that an IPv6 address stands for: mapped, compatible, NAT64
-/// (RFC 6052) or 6to4 (RFC 3056).
-fn embedded(address: IpAddr) -> Option<IpAddr> {
-    let IpAddr::V6(v6) = address else { return None };
+/// The IPv4 addresses that a connection to an IPv6 address may lead to: mapped,
+/// compatible, NAT64 (RFC 6052, RFC 8215), SIIT (RFC 2765), 6to4 (RFC 3056), ISATAP
+/// (RFC 5214), and of Teredo (RFC 4380) the server and the client.
+fn embedded(address: IpAddr) -> Vec<IpAddr> {
+    let IpAddr::V6(v6) = address else {
+        return Vec::new();
+    };
     if v6 == Ipv6Addr::LOCALHOST || v6 == Ipv6Addr::UNSPECIFIED {
-        return None;
+        return Vec::new();
     }
-    let part = |from: u32| Ipv4Addr::from_bits((v6.to_bits() >> from & 0xffff_ffff) as u32);
+    let bits = |from: u32| (v6.to_bits() >> from & 0xffff_ffff) as u32;
+    let part = |from: u32| IpAddr::from(Ipv4Addr::from_bits(bits(from)));
     let within = |entry: &str| {
         network(entry).is_some_and(|(network, length)| in_network(address, network, length))
     };
-    if within("::ffff:0:0/96") || within("::/96") || within("64:ff9b::/96") {
-        Some(part(0).into())
+    let in_the_end = [
+        "::ffff:0:0/96",
+        "::/96",
+        "::ffff:0:0:0/96",
+        "64:ff9b::/96",
+        "64:ff9b:1::/48",
+    ];
+    // The interface identifier of ISATAP, with or without the bit for global ones.
+    let is_isatap = matches!(bits(32), 0x0000_5efe | 0x0200_5efe);
+    if in_the_end.into_iter().any(within) || is_isatap {
+        vec![part(0)]
     } else if within("2002::/16") {
-        Some(part(80).into())
+        vec![part(80)]
+    } else if within("2001::/32") {
+        // The client's is written with every bit turned.
+        vec![part(64), Ipv4Addr::from_bits(!bits(0)).into()]
     } else {
-        None
+        Vec::new()
     }
 }
 
@@ -193,7 +213,7 @@ mod tests {
         })
     }
 
-    const METADATA: [&str; 10] = [
+    const METADATA: [&str; 15] = [
         "169.254.169.254",
         "169.254.170.2",
         "fe80::1",
@@ -204,8 +224,13 @@ mod tests {
         "224.0.0.1",
         "255.255.255.255",
         "::ffff:169.254.169.254",
+        "64:ff9b:1::a9fe:a9fe",
+        "::ffff:0:a9fe:a9fe",
+        "2001:0:a9fe:a9fe::f7f7:f7f7",
+        "2001:0:808:808::5601:5601",
+        "2606:2800:220:1:0:5efe:a9fe:a9fe",
     ];
-    const PRIVATE: [&str; 10] = [
+    const PRIVATE: [&str; 13] = [
         "10.0.0.1",
         "172.31.255.255",
         "192.168.1.1",
@@ -216,14 +241,19 @@ mod tests {
         "::10.0.0.1",
         "64:ff9b::a00:1",
         "2002:a00:1::1",
+        "64:ff9b:1::808:808",
+        "2001:0:808:808::f5ff:fffe",
+        "2606:2800:220:1:200:5efe:a00:1",
     ];
     const LOOPBACK: [&str; 4] = ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"];
-    const PUBLIC: [&str; 5] = [
+    const PUBLIC: [&str; 7] = [
         "93.184.216.34",
         "172.32.0.1",
         "100.128.0.1",
         "2606:2800:220:1::1",
         "64:ff9b::5db8:d822",
+        "2001:0:808:808::f7f7:f7f7",
+        "2001:db8::1",
     ];
 
     #[test]

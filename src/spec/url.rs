@@ -113,6 +113,19 @@ pub fn is_loopback(host: &str) -> bool {
             .is_ok_and(|address| address.is_loopback())
 }
 
+/// Whether the host of a URL is loopback as it is written: clients that repair
+/// `127.1` or `0x7f000001` connect to this machine for a text that does not say so.
+pub fn names_loopback(url: &str) -> bool {
+    let is_odd = |c: char| c.is_control() || c.is_whitespace() || c == '\\';
+    let Some((scheme, rest)) = url.split_once("://").filter(|_| !url.contains(is_odd)) else {
+        return false;
+    };
+    let is_web = ["http", "https"].map(|web| scheme.eq_ignore_ascii_case(web));
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let address = authority.rsplit_once('@').map_or(authority, |(_, at)| at);
+    is_web.contains(&true) && host_of(address).is_ok_and(is_loopback)
+}
+
 /// What RFC 3986 does not let stand in a URL although every client gets a host out
 /// of it: a character that has to be percent-encoded, a `%` without its two digits;
 /// and `%00`, which it lets stand and servers refuse. Braces are left to whoever
@@ -168,6 +181,27 @@ mod tests {
             "https://a.example:00443/",
         ] {
             assert_eq!(problems(url), [], "{url}");
+        }
+    }
+
+    #[test]
+    fn loopback_is_what_is_written() {
+        for (url, here) in [
+            ("http://localhost:1/x", true),
+            ("HTTPS://u@127.0.0.1?x", true),
+            ("http://[::1]:8080", true),
+            ("http://2130706433/", false),
+            ("http://0x7f000001:1/", false),
+            ("http://127.1/", false),
+            ("http://0177.0.0.1/", false),
+            ("http://%31%32%37.0.0.1/", false),
+            ("http:2130706433/x://localhost/", false),
+            ("http://2130706433\\@localhost/", false),
+            ("http://a.example/@localhost", false),
+            ("//localhost/", false),
+            ("localhost", false),
+        ] {
+            assert_eq!(names_loopback(url), here, "{url}");
         }
     }
 

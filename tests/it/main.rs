@@ -35,6 +35,7 @@ mod init;
 mod layers;
 mod mcp_call;
 mod mcp_check;
+mod mcp_gate;
 mod mcp_http;
 mod mcp_plan;
 mod mcp_serve;

@@ -67,6 +67,7 @@ pub(crate) fn process(place: &Place, args: &[&str]) -> Process {
         env: BTreeMap::from(env),
         cwd: root,
         create_cwd: false,
+        content: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use url::Url;
 
 use apkit::archive::Digest;
-use apkit::mcp::gate::Gate;
+use apkit::mcp::gate::{Gate, Hosts, Permit};
 use apkit::mcp::plan::Off;
 use apkit::package::{Package, Server, Transport};
 use apkit::store::{Policy, Program, Start};
@@ -63,7 +63,7 @@ impl<'r> Rules<'r> {
         server: &Server,
         digest: &Result<Digest, String>,
         changes: Option<&dyn Fn() -> Vec<String>>,
-    ) -> Result<(), String> {
+    ) -> Result<Permit, String> {
         let program = Program {
             plugin,
             digest: digest.as_ref().ok(),
@@ -75,12 +75,17 @@ impl<'r> Rules<'r> {
             }
         }
         if self.allow_stdio {
-            return Ok(());
+            return Ok(Permit::default());
         }
         let mut why = NOT_ALLOWED.to_owned();
         let own = self.own.map(|own| own.start(&program));
         match own {
-            Some(Start::Allowed) => return Ok(()),
+            Some(Start::Allowed) => {
+                return Ok(Permit {
+                    content: program.digest.copied(),
+                    ..Permit::default()
+                });
+            }
             Some(Start::Unsaid {
                 other_content: Some(rule),
             }) => {
@@ -117,16 +122,22 @@ impl<'r> Rules<'r> {
         Err(why)
     }
 
-    fn connect(&self, plugin: &str, server: &Server, url: &str) -> Result<(), String> {
-        let url = Url::parse(url).ok();
-        let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
-        // As in a rule: without the brackets that an address has in a URL, and
-        // without the dot that names the same host.
-        let host = host.trim_start_matches('[').trim_end_matches([']', '.']);
-        self.all().try_for_each(|policy| {
-            policy
-                .connect(host, plugin, &server.name)
-                .map_err(|denied| denied.to_string())
+    fn connect(&self, plugin: &str, server: &Server, url: &str) -> Result<Permit, String> {
+        let policies: Vec<Policy> = self.all().cloned().collect();
+        let (plugin, server) = (plugin.to_owned(), server.name.clone());
+        let hosts = Hosts::by(move |host| {
+            policies.iter().try_for_each(|policy| {
+                let judged = policy.connect(host, &plugin, &server);
+                judged.map_err(|denied| denied.to_string())
+            })
+        });
+        // What is no address is no server either.
+        if let Ok(url) = Url::parse(url) {
+            hosts.check(&url)?;
+        }
+        Ok(Permit {
+            hosts,
+            ..Permit::default()
         })
     }
 }

@@ -4,7 +4,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use apkit::archive::{Digest, Limits, Tree};
+use apkit::archive::Digest;
+use apkit::mcp::content;
 use apkit::mcp::credential::Keys;
 use apkit::mcp::gate::Gate;
 use apkit::mcp::plan::{self, Off, Places, Plan};
@@ -235,10 +236,7 @@ fn digest(package: &Package, root: &Path) -> Result<Digest, String> {
     if !servers.iter().any(|server| is_program(&server.transport)) {
         return Err("it has no programs".to_owned());
     }
-    match Tree::of_directory(root, &Limits::default()) {
-        Ok(tree) => Ok(tree.digest()),
-        Err(refusal) => Err(refusal.to_string()),
-    }
+    content::digest(root)
 }
 
 impl Subject {

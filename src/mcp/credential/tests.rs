@@ -9,10 +9,9 @@ const SECRET: &str = "s3cret-Value-0123456789";
 fn remote(name: &str, url: &str) -> ServerPlan {
     ServerPlan {
         name: name.to_owned(),
-        launch: Ok(Launch::StreamableHttp(Endpoint {
-            url: url.parse().expect("a URL"),
-            headers: Vec::new(),
-        })),
+        launch: Ok(Launch::StreamableHttp(
+            Endpoint::new(url, Vec::new()).expect("a URL"),
+        )),
     }
 }
 
@@ -25,6 +24,7 @@ fn local(name: &str) -> ServerPlan {
             env: BTreeMap::new(),
             cwd: PathBuf::from("/"),
             create_cwd: false,
+            content: None,
         })),
     }
 }

@@ -8,9 +8,10 @@ use url::Url;
 use super::events::{Events, Patience};
 use super::failure::{self, Failure, Hint, StartError};
 use super::headers::{Field, Headers};
-use super::redirect::{self, Ask};
+use super::redirect::{self, Ask, From};
 use super::{Rules, Watch};
 use crate::mcp::credential::Credentials;
+use crate::mcp::gate::Hosts;
 use crate::mcp::plan::Endpoint;
 use crate::net::{AsyncClient, AsyncResponse, AsyncSettings, Method, shown};
 use crate::secret;
@@ -29,6 +30,8 @@ pub(super) struct Exchange {
     /// The configured address.
     pub(super) home: Url,
     headers: Arc<Headers>,
+    /// Where it may lead on to.
+    hosts: Hosts,
     pub(super) rules: Arc<Rules>,
     pub(super) watch: Watch,
 }
@@ -40,7 +43,7 @@ impl Exchange {
         rules: &Rules,
     ) -> Result<Self, StartError> {
         let home = endpoint.url.clone();
-        if !redirect::is_protected(&home) {
+        if !redirect::is_protected(&home, endpoint.is_here) {
             return Err(StartError::Plain {
                 address: shown(&home),
             });
@@ -50,12 +53,13 @@ impl Exchange {
             trust: rules.trust.clone(),
             connect: rules.timeouts.connect,
             egress: rules.egress.clone(),
-            loopback: redirect::names_loopback(&home),
+            loopback: endpoint.is_here,
             lookup: rules.lookup.clone(),
         });
         Ok(Self {
             client,
             headers: Arc::new(Headers::new(endpoint, credentials)?),
+            hosts: endpoint.hosts.clone(),
             rules: Arc::new(rules.clone()),
             watch: Watch::default(),
             home,
@@ -78,7 +82,12 @@ impl Exchange {
             body,
         };
         let answer = self.rules.timeouts.answer;
-        let response = redirect::send(&self.client, &self.home, &self.headers, ask, answer).await?;
+        let from = From {
+            home: &self.home,
+            headers: &self.headers,
+            hosts: &self.hosts,
+        };
+        let response = redirect::send(&self.client, &from, ask, answer).await?;
         if !matches!(response.status, 401 | 403) {
             return Ok(response);
         }

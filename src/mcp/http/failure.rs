@@ -1,5 +1,6 @@
 //! What goes wrong between the client and a server over HTTP, told apart.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::net;
@@ -77,7 +78,7 @@ pub enum Failure {
         /// Where it leads, without its query.
         to: String,
         /// Why it is not followed, and what helps.
-        why: &'static str,
+        why: Cow<'static, str>,
     },
     /// The server wants credentials, or other ones.
     #[error("{address} {}", credentials(*.status, .scheme.as_deref(), *.given))]

@@ -87,7 +87,6 @@ mod tests {
     use crate::mcp::credential::Credentials;
     use crate::mcp::http::StartError;
     use crate::mcp::plan::Endpoint;
-    use url::Url;
 
     fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
         list.iter()
@@ -99,11 +98,8 @@ mod tests {
         configured: &[(&str, &str)],
         credentials: &[(&str, &str)],
     ) -> Result<Headers, StartError> {
-        let url = Url::parse("https://a.example/").unwrap_or_else(|error| unreachable!("{error}"));
-        let endpoint = Endpoint {
-            url,
-            headers: pairs(configured),
-        };
+        let endpoint = Endpoint::new("https://a.example/", pairs(configured))
+            .unwrap_or_else(|error| unreachable!("{error}"));
         let credentials = Credentials {
             headers: pairs(credentials),
             ..Credentials::default()

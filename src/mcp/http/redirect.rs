@@ -8,31 +8,37 @@
 //!
 //! At most [`MAX_HOPS`]. On each hop: `https:` unless the host is loopback by the
 //! specification's rule (§7.2.1), never from `https:` to `http:`, and addresses
-//! are judged anew by the client.
+//! are judged anew by the client, hosts by the user's rules.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use url::Url;
 
 use super::failure::Failure;
 use super::headers::{Field, Headers};
+use crate::mcp::gate::Hosts;
 use crate::net::{AsyncClient, AsyncRequest, AsyncResponse, Error, ErrorKind, Method};
 use crate::net::{same_origin, shown};
-use crate::spec::url::is_loopback;
+use crate::spec::url::names_loopback;
 
 /// The most redirects that are followed.
 pub(super) const MAX_HOPS: usize = 5;
 
 /// Whether `url` may be spoken with: `https:`, or `http:` to this machine as the
-/// specification has it (§7.2.1).
-pub(super) fn is_protected(url: &Url) -> bool {
-    url.scheme() == "https" || url.scheme() == "http" && names_loopback(url)
+/// specification has it (§7.2.1). `is_here` says whether it is written so: in `url`
+/// every number has become an address.
+pub(super) fn is_protected(url: &Url, is_here: bool) -> bool {
+    url.scheme() == "https" || url.scheme() == "http" && is_here
 }
 
-/// Whether the host of `url` is loopback as the specification has it (§7.2.1).
-pub(super) fn names_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    is_loopback(host.trim_start_matches('[').trim_end_matches(']'))
+/// Where requests come from, and what goes with them.
+pub(super) struct From<'a> {
+    /// The configured address: the headers go to its origin alone.
+    pub(super) home: &'a Url,
+    pub(super) headers: &'a Headers,
+    /// The hosts that it may lead on to.
+    pub(super) hosts: &'a Hosts,
 }
 
 /// What is asked, before any redirect.
@@ -45,12 +51,13 @@ pub(super) struct Ask<'a> {
 }
 
 /// Sends a request, follows what the rule allows, and gives the answer.
-///
-/// `home` is the configured address: `headers` go to its origin alone.
 pub(super) async fn send(
     client: &AsyncClient,
-    home: &Url,
-    headers: &Headers,
+    &From {
+        home,
+        headers,
+        hosts,
+    }: &From<'_>,
     ask: Ask<'_>,
     answer: Duration,
 ) -> Result<AsyncResponse, Failure> {
@@ -79,7 +86,9 @@ pub(super) async fn send(
             return Ok(response);
         };
         let next = next(&url, location)?;
-        if let Some(why) = refusal(ask.method, status, &url, &next) {
+        let is_here = names_here(&url, &next, location);
+        let why = refusal(ask.method, status, &url, &next, is_here).map(Cow::Borrowed);
+        if let Some(why) = why.or_else(|| hosts.check(&next).err().map(Cow::Owned)) {
             return Err(Failure::Redirect {
                 from: shown(&url),
                 method: ask.method.name(),
@@ -95,7 +104,7 @@ pub(super) async fn send(
                 method: ask.method.name(),
                 status,
                 to: shown(&next),
-                why: "it leads on and on, which is not followed any further",
+                why: "it leads on and on, which is not followed any further".into(),
             });
         }
         away = away || !same_origin(&url, &next);
@@ -121,12 +130,27 @@ fn next(from: &Url, location: &str) -> Result<Url, Failure> {
     Ok(next)
 }
 
+/// Whether a redirect leads to this machine, as it is written. What has led `from`
+/// here was written so.
+fn names_here(from: &Url, to: &Url, location: &str) -> bool {
+    let location = location.trim_matches([' ', '\t']);
+    same_origin(from, to)
+        || names_loopback(location)
+        || location.starts_with("//") && names_loopback(&format!("{}:{location}", from.scheme()))
+}
+
 /// Why a redirect is not followed.
-fn refusal(method: Method, status: u16, from: &Url, to: &Url) -> Option<&'static str> {
+fn refusal(
+    method: Method,
+    status: u16,
+    from: &Url,
+    to: &Url,
+    is_here: bool,
+) -> Option<&'static str> {
     if from.scheme() == "https" && to.scheme() == "http" {
         return Some("it leads from https: to http: and is not followed");
     }
-    if !is_protected(to) {
+    if !is_protected(to, is_here) {
         return Some(
             "it leads to an address without https: on another machine and is not followed",
         );
@@ -146,7 +170,7 @@ fn refusal(method: Method, status: u16, from: &Url, to: &Url) -> Option<&'static
 
 #[cfg(test)]
 mod tests {
-    use super::{Method, is_protected, refusal};
+    use super::{Method, is_protected, names_here, names_loopback, refusal};
     use url::Url;
 
     fn url(text: &str) -> Url {
@@ -161,16 +185,18 @@ mod tests {
             "http://127.9.9.9",
             "http://[::1]",
         ] {
-            assert!(is_protected(&url(fine)), "{fine}");
+            assert!(is_protected(&url(fine), names_loopback(fine)), "{fine}");
         }
         for bad in [
             "http://a.example",
             "http://app.localhost",
             "http://localhost.",
             "http://[::ffff:127.0.0.1]",
+            "http://2130706433",
+            "http://127.1",
             "ftp://localhost",
         ] {
-            assert!(!is_protected(&url(bad)), "{bad}");
+            assert!(!is_protected(&url(bad), names_loopback(bad)), "{bad}");
         }
     }
 
@@ -194,7 +220,7 @@ mod tests {
             (Method::Delete, 308, other, false),
             (Method::Delete, 303, same, false),
         ] {
-            let refused = refusal(method, status, &url(here), &url(to));
+            let refused = refusal(method, status, &url(here), &url(to), names_loopback(to));
             assert_eq!(refused.is_none(), followed, "{method:?} {status} {to}");
         }
         assert!(
@@ -202,9 +228,29 @@ mod tests {
                 Method::Get,
                 302,
                 &url("http://localhost/"),
-                &url("http://b.example/")
+                &url("http://b.example/"),
+                false
             )
             .is_some()
         );
+    }
+
+    #[test]
+    fn this_machine_is_what_is_written_so() {
+        let from = url("http://127.0.0.1:1/mcp");
+        for (location, here) in [
+            ("/there", true),
+            ("http://2130706433:1/", true),
+            ("http://2130706433:2/", false),
+            ("http://127.0.0.2:2/", true),
+            ("//localhost:2/", true),
+            ("//127.1:2/", false),
+            ("http:\\\\127.0.0.2/", false),
+        ] {
+            let to = from
+                .join(location)
+                .unwrap_or_else(|error| unreachable!("{error}"));
+            assert_eq!(names_here(&from, &to, location), here, "{location}");
+        }
     }
 }

@@ -47,6 +47,14 @@ pub enum StartError {
         /// The path.
         path: PathBuf,
     },
+    /// The package is not the one that the user's rule lets be started (AP-19).
+    #[error("the package in {} has changed: {why}", root.display())]
+    Changed {
+        /// The package.
+        root: PathBuf,
+        /// What its content is now, or why that has no digest.
+        why: String,
+    },
     /// The program cannot be executed.
     #[error("{} cannot be executed: {reason}", program.display())]
     Program {

@@ -127,7 +127,8 @@ pub struct Stdio {
 
 impl Stdio {
     /// Starts a server. Makes its data directory and, if the plan says so, its
-    /// working directory first, and looks once more at where its paths lead.
+    /// working directory first, and looks once more at where its paths lead and
+    /// whether the package still has the content that the user lets be started.
     ///
     /// The environment is the plan's, with the credentials over it; `PLUGIN_ROOT`
     /// and `PLUGIN_DATA` stay what they are (§9.1). Needs a runtime of tokio with
@@ -144,6 +145,7 @@ impl Stdio {
         let env = environment(process, credentials);
         error::check_texts(process, &env)?;
         let cwd = place::prepare(process)?;
+        place::check_content(process).await?;
         let start = Start {
             program: &process.program,
             args: &process.args,

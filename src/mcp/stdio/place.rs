@@ -11,6 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::sys;
 
+use super::super::content;
 use super::super::plan::Process;
 use super::error::StartError;
 
@@ -58,6 +59,28 @@ pub(super) fn prepare(process: &Process) -> Result<PathBuf, StartError> {
         }
     }
     Ok(cwd)
+}
+
+/// Whether the package still is the one that may be started. What the user's rule
+/// does not name is not even asked for.
+pub(super) async fn check_content(process: &Process) -> Result<(), StartError> {
+    let Some(wanted) = process.content else {
+        return Ok(());
+    };
+    let root = process.env.get(OsStr::new(ROOT)).map(PathBuf::from);
+    let root = root.unwrap_or_default();
+    let package = root.clone();
+    // Other servers go on meanwhile.
+    let digest = tokio::task::spawn_blocking(move || content::digest(&package)).await;
+    let why = match digest {
+        Ok(Ok(digest)) if digest == wanted => return Ok(()),
+        Ok(Ok(digest)) => format!(
+            "its content is {digest}, and the rule is for {wanted}; `apkit mcp plan` shows the rule for it as it is now"
+        ),
+        Ok(Err(problem)) => problem,
+        Err(error) => error.to_string(),
+    };
+    Err(StartError::Changed { root, why })
 }
 
 /// Makes a directory below `data` step by step, so that no link that stands in its

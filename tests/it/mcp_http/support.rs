@@ -10,7 +10,6 @@ use rmcp::model::{ClientCapabilities, ClientConfig, Implementation, ProtocolVers
 use rmcp::service::{ClientInitializeError, RunningService};
 use rmcp::{RoleClient, ServiceExt as _};
 use serde_json::{Value, json};
-use url::Url;
 
 use crate::web::{Asked, Reply};
 
@@ -47,10 +46,7 @@ pub(super) fn rules() -> Rules {
 }
 
 pub(super) fn endpoint(url: &str, headers: &[(&str, &str)]) -> Endpoint {
-    Endpoint {
-        url: Url::parse(url).expect("an address"),
-        headers: pairs(headers),
-    }
+    Endpoint::new(url, pairs(headers)).expect("an address")
 }
 
 pub(super) fn credentials(headers: &[(&str, &str)]) -> Credentials {

@@ -1,0 +1,190 @@
+//! The user's rules when servers are started and connected to, not only when that
+//! is planned.
+
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::mcp_support::{Host, apkit, package, package_of, run};
+use crate::support::Place;
+use crate::web::{Reply, Server};
+
+/// The digest of the package `p` as it is now.
+fn digest(place: &Place) -> String {
+    let plan = run(place, &["plan", "p", "--json"]);
+    let plan: Value = serde_json::from_str(&plan.stdout).expect("JSON");
+    plan["digest"].as_str().expect("a digest").to_owned()
+}
+
+/// Lets the programs of `p` be started as they are now.
+fn allow(place: &Place, more: &str) {
+    let digest = digest(place);
+    place.write(
+        "store/apkit.toml",
+        format!("[[stdio.allow]]\nplugin = \"p\"\ndigest = \"{digest}\"\n{more}"),
+    );
+}
+
+#[test]
+fn what_has_changed_since_it_was_allowed_is_not_started_again() {
+    let place = Place::new();
+    package(&place, "p", &[("s", &[])]);
+    place.write("p/lib.txt", "one");
+    allow(&place, "");
+    let mut host = Host::spawn(apkit(&place).args(["serve", "p"]));
+    host.greet();
+    assert_eq!(host.text("mcp__s__echo", json!({"text": "hi"})), "hi");
+    place.write("p/lib.txt", "two");
+    let dying = host.call("mcp__s__die", json!({"status": 7}));
+    assert_eq!(dying["error"]["code"], -32603, "{dying}");
+    thread::sleep(Duration::from_millis(1_100));
+    let again = host.call("mcp__s__echo", json!({"text": "hi"}));
+    let message = again["error"]["message"].as_str().expect("an error");
+    assert!(
+        message.contains("failed to start: the package in ")
+            && message.contains(" has changed: its content is sha256:"),
+        "{message}"
+    );
+    // As it was, it may be.
+    place.write("p/lib.txt", "one");
+    thread::sleep(Duration::from_millis(2_100));
+    assert_eq!(host.text("mcp__s__echo", json!({"text": "hi"})), "hi");
+}
+
+#[test]
+#[cfg(unix)]
+fn what_changes_while_a_credential_is_fetched_is_not_started() {
+    let place = Place::new();
+    package(&place, "p", &[("s", &[])]);
+    place.write("p/lib.txt", "one");
+    allow(&place, "");
+    let lib = place.path().join("p/lib.txt");
+    let script = format!("echo two > '{}'; echo word", lib.display());
+    let file = place.write(
+        "credentials.toml",
+        format!(
+            "[[server]]\nplugin = \"p\"\nserver = \"s\"\nenv.K = {{ command = [\"/bin/sh\", \"-c\", {script:?}] }}\n"
+        ),
+    );
+    private(&file);
+    let file = file.to_str().expect("UTF-8");
+    let checked = run(&place, &["check", "p", "--credentials", file]);
+    assert_eq!(checked.status, Some(1), "{checked:?}");
+    assert!(
+        checked
+            .stdout
+            .starts_with("failed  s: failed to start: the package in "),
+        "{checked:?}"
+    );
+}
+
+#[cfg(unix)]
+fn private(path: &std::path::Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(path, mode).expect("a mode");
+}
+
+#[test]
+#[cfg(unix)]
+fn no_digest_covers_what_a_link_leads_to_outside() {
+    use std::os::unix::fs::symlink;
+    let place = Place::new();
+    package(&place, "p", &[("s", &[])]);
+    place.write("p/inside.txt", "one");
+    symlink("inside.txt", place.path().join("p/fine")).expect("a link");
+    allow(&place, "");
+    assert_eq!(run(&place, &["check", "p"]).status, Some(0));
+    for target in ["../out", "../missing"] {
+        place.write("out/lib.txt", "one");
+        let link = place.path().join("p/lib");
+        symlink(target, &link).expect("a link");
+        let plan = run(&place, &["plan", "p", "--json"]);
+        assert_eq!(plan.status, Some(1), "{plan:?}");
+        let plan: Value = serde_json::from_str(&plan.stdout).expect("JSON");
+        assert_eq!(plan["digest"], Value::Null);
+        let reason = plan["servers"][0]["reason"].as_str().expect("a reason");
+        assert!(
+            reason.contains("the link \"lib\" leads out of the package or nowhere"),
+            "{reason}"
+        );
+        std::fs::remove_file(&link).expect("it is there");
+    }
+}
+
+/// Two HTTP+SSE listeners, the first of which leads on to the second, and a
+/// package with the first one.
+fn led_on(place: &Place) -> (Server, Server) {
+    let second = Server::elsewhere(|_| Reply::new(405, ""));
+    let to = second.url("/sse");
+    let first = Server::new(move |_| Reply::redirect(302, &to));
+    let entries = json!({"s": {"type": "sse", "url": first.url("/sse")}});
+    package_of(place, "p", &entries);
+    (first, second)
+}
+
+#[test]
+fn rules_about_hosts_hold_for_where_a_server_leads() {
+    let place = Place::new();
+    let (first, second) = led_on(&place);
+    let host = |server: &Server| {
+        let url = url::Url::parse(&server.url("/")).expect("an address");
+        url.host_str().expect("a host").to_owned()
+    };
+    if host(&first) == host(&second) {
+        // This machine has one address of its own.
+        return;
+    }
+    let rules = [
+        (
+            format!("[[remote.deny]]\nhost = \"{}\"\n", host(&second)),
+            "the rule [[remote.deny]]",
+        ),
+        (
+            format!("[[remote.allow]]\nhost = \"{}\"\n", host(&first)),
+            "no rule [[remote.allow]]",
+        ),
+    ];
+    for (text, said) in rules {
+        place.write("store/apkit.toml", text);
+        let checked = run(&place, &["check", "p"]);
+        assert_eq!(checked.status, Some(1), "{checked:?}");
+        assert!(checked.stdout.contains(said), "{checked:?}");
+        assert_eq!(second.targets(), Vec::<String>::new());
+    }
+    // Without a rule it is followed.
+    place.write("store/apkit.toml", "");
+    run(&place, &["check", "p"]);
+    assert_eq!(second.targets(), ["/sse"]);
+}
+
+#[test]
+fn a_number_is_not_taken_for_this_machine() {
+    let place = Place::new();
+    let (first, second) = led_on(&place);
+    let port = |server: &Server| {
+        let url = url::Url::parse(&server.url("/")).expect("an address");
+        url.port().expect("a port")
+    };
+    for host in ["2130706433", "0x7f000001", "127.1", "0177.0.0.1"] {
+        let url = format!("https://{host}:{}/", port(&first));
+        let entries = json!({"s": {"type": "streamable-http", "url": url}});
+        package_of(&place, "q", &entries);
+        let checked = run(&place, &["check", "q"]);
+        assert!(
+            checked.stdout.contains("which is this machine"),
+            "{checked:?}"
+        );
+    }
+    let to = format!("http://2130706434:{}/", port(&second));
+    let leading = Server::new(move |_| Reply::redirect(302, &to));
+    let entries = json!({"s": {"type": "sse", "url": leading.url("/sse")}});
+    package_of(&place, "r", &entries);
+    let checked = run(&place, &["check", "r"]);
+    assert!(
+        checked.stdout.contains("without https: on another machine"),
+        "{checked:?}"
+    );
+    assert_eq!(second.targets(), Vec::<String>::new());
+}
