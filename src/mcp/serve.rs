@@ -56,10 +56,25 @@ pub struct Options {
     /// take when the host's input has ended. The limit of a call counts for lists of tools only:
     /// how long a call may take is for the host to say.
     pub session: session::Options,
-    /// How long a host waits for servers at the start.
-    pub wait: Duration,
+    /// How long a host waits for servers at the start; `None` is for as long as is
+    /// known to be right for it ([`patience`]).
+    pub wait: Option<Duration>,
     /// What is offered; everything if there is no list.
     pub allowed: Option<Allowed>,
+}
+
+/// How long hosts wait for servers at the start, by what they call themselves.
+/// Claude Code 2.1.197 with `-p` begins without a server whose list of tools takes
+/// two seconds, and hears of later ones when they are announced.
+const PATIENCE: &[(&str, Duration)] = &[("claude-code", Duration::from_secs(1))];
+
+/// How long any other host waits: many ask for the tools once and never again.
+const LONG_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a host that calls itself `name` waits for servers at the start.
+pub fn patience(name: Option<&str>) -> Duration {
+    let known = PATIENCE.iter().find(|(known, _)| name == Some(*known));
+    known.map_or(LONG_PATIENCE, |(_, patience)| *patience)
 }
 
 /// Takes what is to be told to whoever runs the program.

@@ -43,10 +43,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "TOOLS", allow_hyphen_values = true)]
     allowed_tools: Vec<String>,
 
-    /// How long a host that asks for the tools waits for servers that are still being
-    /// started
-    #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..=600))]
-    wait: u64,
+    /// How long a host waits at the start for servers that are still being started; 5
+    /// if not given, and for Claude Code 1
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(0..=600))]
+    wait: Option<u64>,
 
     #[command(flatten)]
     waiting: Waiting,
@@ -60,7 +60,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let subjects = Subjects::open(&arguments.sources, &arguments.common)?;
     let options = serve::Options {
         session: connect::options(&subjects, arguments.waiting.limit())?,
-        wait: Duration::from_secs(arguments.wait),
+        wait: arguments.wait.map(Duration::from_secs),
         allowed,
     };
     let mut roots = HashSet::new();

@@ -22,7 +22,7 @@ use super::allowed::Allowed;
 use super::host::{self, Line, Message, Out};
 use super::table::Table;
 use super::upstream::{State, Upstream, lock};
-use super::{Launcher, Report};
+use super::{Launcher, Report, patience};
 
 /// How long the last lines may take to be read.
 const FLUSH: Duration = Duration::from_secs(1);
@@ -32,8 +32,11 @@ struct Bridge {
     upstreams: Vec<Arc<Upstream>>,
     allowed: Option<Allowed>,
     changes: watch::Receiver<u64>,
-    /// Until when a host waits for servers that are being opened.
-    patience: Instant,
+    started: Instant,
+    /// How long from the start a host waits for servers that are being opened.
+    wait: Mutex<Duration>,
+    /// Whether that was said by whoever runs the program.
+    is_wait_given: bool,
     out: Out,
     table: Mutex<Arc<Table>>,
     /// Calls on their way, by the host's identifier.
@@ -51,7 +54,7 @@ struct Bridge {
 #[derive(Clone, Copy)]
 pub(super) struct Waits {
     /// How long a host waits for them at the start.
-    pub(super) start: Duration,
+    pub(super) start: Option<Duration>,
     /// How long what is on its way may still take when the host's input has ended.
     pub(super) end: Duration,
 }
@@ -65,6 +68,7 @@ pub(super) async fn run(
     stop: impl Future<Output = ()>,
     report: Report,
 ) {
+    let start = waits.start.unwrap_or_else(|| patience(None));
     let (changes, changed) = watch::channel(0_u64);
     let changes = Arc::new(changes);
     let level = Arc::default();
@@ -81,7 +85,9 @@ pub(super) async fn run(
         upstreams,
         allowed,
         changes: changed,
-        patience: Instant::now() + waits.start,
+        started: Instant::now(),
+        wait: Mutex::new(start),
+        is_wait_given: waits.start.is_some(),
         out,
         table: Mutex::default(),
         calls: Mutex::default(),
@@ -114,7 +120,7 @@ pub(super) async fn run(
     if ended {
         let rest = async { while tasks.join_next().await.is_some() {} };
         tokio::select! {
-            late = timeout(waits.end.max(waits.start), rest) => {
+            late = timeout(waits.end.max(start), rest) => {
                 if late.is_err() {
                     bridge.give_up(waits.end).await;
                 }
@@ -172,15 +178,22 @@ impl Bridge {
         match method {
             "ping" => self.out.result(id, "{}").await,
             "initialize" => {
-                let asked = params.and_then(|params| {
-                    let params: Asked = serde_json::from_str(params.get()).ok()?;
-                    Some(params.protocol_version)
-                });
+                let asked: Option<Asked> =
+                    params.and_then(|params| serde_json::from_str(params.get()).ok());
+                if !self.is_wait_given {
+                    let host = asked.as_ref().and_then(|asked| asked.client_info.as_ref());
+                    let name = host
+                        .and_then(|host| host.get("name"))
+                        .and_then(Value::as_str);
+                    *lock(&self.wait) = patience(name);
+                }
                 let (bridge, id) = (Arc::clone(self), id.to_owned());
                 self.greeting.send_replace(true);
                 tasks.spawn(async move {
                     bridge.settle().await;
-                    let result = bridge.initialized(asked.as_deref()).to_string();
+                    let result = bridge
+                        .initialized(asked.as_ref().map(|asked| asked.protocol_version.as_str()))
+                        .to_string();
                     bridge.out.result(&id, &result).await;
                     bridge.greeting.send_replace(false);
                 });
@@ -257,7 +270,8 @@ impl Bridge {
                 }
             }
         };
-        let _ = tokio::time::timeout_at(self.patience, all).await;
+        let until = self.started + *lock(&self.wait);
+        let _ = tokio::time::timeout_at(until, all).await;
     }
 
     fn table(&self) -> Arc<Table> {
@@ -299,4 +313,5 @@ impl Bridge {
 #[serde(rename_all = "camelCase")]
 struct Asked {
     protocol_version: String,
+    client_info: Option<Value>,
 }

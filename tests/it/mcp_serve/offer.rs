@@ -45,6 +45,25 @@ fn programs_are_not_offered_until_they_are_allowed() {
 }
 
 #[test]
+fn a_host_waits_as_long_as_is_right_for_it() {
+    let place = Place::new();
+    package(&place, "p", &[("late", &["--probe=slow:2500"])]);
+    for (name, given, waits) in [
+        ("tests", None, true),
+        ("claude-code", None, false),
+        ("claude-code", Some("9"), true),
+        ("tests", Some("1"), false),
+    ] {
+        let mut command = apkit(&place);
+        command.args(["serve", "p", "--allow-stdio"]);
+        command.args(given.map(|wait| ["--wait", wait]).into_iter().flatten());
+        let mut host = Host::spawn(&mut command);
+        host.greet_as(name);
+        assert_eq!(!host.names().is_empty(), waits, "{name} {given:?}");
+    }
+}
+
+#[test]
 fn servers_of_one_name_are_told_apart_by_their_packages() {
     let place = Place::new();
     package(&place, "p", &[("api", &[]), ("one", &[])]);

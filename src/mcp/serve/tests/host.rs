@@ -62,7 +62,7 @@ impl Host {
             runtime.block_on(bridge::run(
                 launchers,
                 bridge::Waits {
-                    start: Duration::from_millis(500),
+                    start: Some(Duration::from_millis(500)),
                     end: Duration::from_secs(30),
                 },
                 allowed,
