@@ -9,7 +9,7 @@
 //! 3. the trees are swapped, in one step where the system can; for a removal, the
 //!    tree and the copies of its skills are set aside;
 //! 4. the new lock file gets its name;
-//! 5. copies that were set aside are deleted, the record of them, written before
+//! 5. copies that were set aside are deleted, the record of copies, written before
 //!    step 2, gets its name, the journal is removed, then the old tree.
 //!
 //! After step 2 only names change, so a full disk stops nothing halfway. Whoever
@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::disk::{sync_directory, write_whole};
-use super::folders::{Folders, Removal};
+use super::folders::{self, Folders, Removal};
 use super::layout::Layout;
 use super::lock_file::LockFile;
 use super::staging::{self, Staging};
@@ -327,9 +327,9 @@ fn replay(layout: &Layout, journal: &Journal) -> Result<Folders, Error> {
         None if journal.only_in.is_some() => {}
         None => set_aside(&place, &staging.join(OLD))?,
     }
-    let folders = journal.folders();
-    let told = match &folders {
-        Some(folders) => folders.set_aside(layout)?,
+    let removal = journal.folders();
+    let told = match &removal {
+        Some(removal) => removal.set_aside(layout)?,
         None => Folders::default(),
     };
     if journal.purge {
@@ -343,9 +343,10 @@ fn replay(layout: &Layout, journal: &Journal) -> Result<Folders, Error> {
         _ => {}
     }
     sync_directory(&layout.root);
-    if let Some(folders) = &folders {
-        folders.finish(layout)?;
+    if let Some(removal) = &removal {
+        removal.finish(layout)?;
     }
+    folders::replace_record(layout)?;
     let path = layout.journal();
     fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
     for left in [NEW, OLD, DATA] {

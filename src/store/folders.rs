@@ -64,6 +64,11 @@ pub struct Problem {
     pub is_in_the_way: bool,
 }
 
+/// Gives the record that a change has written beside the one that was its name.
+pub(super) fn replace_record(layout: &Layout) -> Result<(), Error> {
+    Record::replace(layout)
+}
+
 /// What is wrong with the folders of a package.
 pub(super) fn verify(layout: &Layout, name: &str) -> Result<Vec<Problem>, Error> {
     let record = Record::read(layout)?;
@@ -72,7 +77,10 @@ pub(super) fn verify(layout: &Layout, name: &str) -> Result<Vec<Problem>, Error>
     let wrong = folders.filter_map(|(path, digests)| {
         let (problem, is_in_the_way) = match now(path) {
             Found::Nothing => ("is missing", false),
-            Found::Tree(digest) if digests.contains(&digest) => return None,
+            Found::Tree(digest) if digests.last() == Some(&digest) => return None,
+            Found::Tree(digest) if digests.contains(&digest) => {
+                ("was not brought up to date with the package", false)
+            }
             _ => ("was changed", true),
         };
         Some(Problem {

@@ -182,13 +182,14 @@ impl Store {
         }
         check(&writer.lock_file)?;
         prepared.keep_folders(&writer.lock_file);
-        let (plan, folders) = self.plan(&writer.lock_file, &prepared, options, None)?;
+        let (plan, mut folders) = self.plan(&writer.lock_file, &prepared, options, None)?;
         let mut next = writer.lock_file.clone();
         next.packages
             .insert(prepared.name.clone(), prepared.entry.clone());
         self.write_listing(&prepared)?;
         match (plan.swap, &prepared.brought_to) {
             (true, Some(directory)) => {
+                folders.announce(&self.layout)?;
                 writer.put(&prepared.name, directory, &staging, next)?;
             }
             // It was in its place a moment ago.

@@ -74,7 +74,7 @@ impl Layout {
         self.internal().join("folders.json")
     }
 
-    /// The same as the removal that is being made leaves it.
+    /// The same as the change that is being made leaves it.
     pub(super) fn next_folders(&self) -> PathBuf {
         self.internal().join("folders.next")
     }

@@ -215,6 +215,34 @@ impl Plan {
         }
     }
 
+    /// Writes down what may stand in the places from now on, to be taken for the
+    /// record together with the new tree: a process that ends before the copies are
+    /// made then leaves them known as ours, and as not what they should be.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub(in crate::store) fn announce(&mut self, layout: &Layout) -> Result<(), Error> {
+        if !self.is_recorded {
+            return Ok(());
+        }
+        self.claim();
+        self.write(layout, Record::write_next)
+    }
+
+    /// Makes the places ours, with what will stand there last.
+    fn claim(&mut self) {
+        for item in &self.items {
+            if item.is_theirs {
+                self.ours.remove(&item.copied.path);
+                continue;
+            }
+            let known = self.ours.entry(item.copied.path.clone()).or_default();
+            known.retain(|digest| *digest != item.digest);
+            known.push(item.digest.clone());
+        }
+    }
+
     /// Does it. The caller holds the store.
     ///
     /// # Errors
@@ -228,19 +256,10 @@ impl Plan {
         if !self.is_recorded {
             return Ok(self.preview());
         }
-        for item in &self.items {
-            if item.is_theirs {
-                self.ours.remove(&item.copied.path);
-                continue;
-            }
-            let known = self.ours.entry(item.copied.path.clone()).or_default();
-            if !known.contains(&item.digest) {
-                known.push(item.digest.clone());
-            }
-        }
+        self.claim();
         // Written before the folders, so that they are known as ours even if this
         // process ends in between.
-        self.write(layout)?;
+        self.write(layout, Record::write)?;
         for item in self.items.iter().filter(|item| !item.is_theirs) {
             let place = &item.copied.path;
             if let Standing::Occupied(problem) = self.standing(place, &item.digest) {
@@ -256,19 +275,23 @@ impl Plan {
         for place in std::mem::take(&mut self.gone) {
             withdraw(layout, &place, &mut self.ours, &mut result)?;
         }
-        self.write(layout)?;
+        self.write(layout, Record::write)?;
         self.tell(&mut result);
         Ok(result)
     }
 
-    fn write(&mut self, layout: &Layout) -> Result<(), Error> {
+    fn write(
+        &mut self,
+        layout: &Layout,
+        how: impl FnOnce(&Record, &Layout) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         if self.ours.is_empty() {
             self.record.packages.remove(&self.name);
         } else {
             let ours = self.ours.clone();
             self.record.packages.insert(self.name.clone(), ours);
         }
-        let written = self.record.write(layout);
+        let written = how(&self.record, layout);
         // In the record, they would be another package's.
         self.record.packages.remove(&self.name);
         written

@@ -4,6 +4,7 @@
 //! One that a project brings along is none: it does not carry the mark of the store.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -78,6 +79,17 @@ impl Record {
     pub(super) fn write_next(&self, layout: &Layout) -> Result<(), Error> {
         let path = layout.next_folders();
         disk::write_whole(&path, &self.text(&path)?)
+    }
+
+    /// Gives the one that was written beside it its name, if there is one.
+    pub(super) fn replace(layout: &Layout) -> Result<(), Error> {
+        let path = layout.folders();
+        match fs::rename(layout.next_folders(), &path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Error::io("write", &path, error))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn text(&self, path: &Path) -> Result<Vec<u8>, Error> {

@@ -70,7 +70,7 @@ impl Removal<'_> {
         Ok(())
     }
 
-    /// Deletes what was set aside, and gives the record as it is now its name.
+    /// Deletes what was set aside.
     pub(in crate::store) fn finish(&self, layout: &Layout) -> Result<(), Error> {
         let places = self.places(layout)?;
         for place in places.into_keys().filter(|place| !layout.leads_out(place)) {
@@ -79,13 +79,7 @@ impl Removal<'_> {
                 let _ = remove_all(&beside(&place, left));
             }
         }
-        let record = layout.folders();
-        match fs::rename(layout.next_folders(), &record) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Error::io("write", &record, error))
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     fn is_about(&self, place: &Path) -> bool {

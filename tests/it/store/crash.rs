@@ -246,6 +246,41 @@ fn a_killed_removal_leaves_the_package_with_its_copies_or_nothing() {
     world.assert_tidy();
 }
 
+#[test]
+fn copies_that_a_killed_update_left_behind_are_told_and_brought_up_to_date() {
+    let world = World::new();
+    let texts = |text: &str| world.write("p/skills/tides/SKILL.md", skill(text));
+    world.package("p", "tide-table", "One.");
+    world.expect(0, &["import", "./p", "--skills-to", "folders"]);
+    texts("Two.");
+    let whole = duration(&world, &["update"]);
+    for point in 0..POINTS {
+        let text = if point % 2 == 0 { "One." } else { "Two." };
+        texts(text);
+        end(start(&world, &["update"]), whole, point);
+        let run = world.run(&["verify"]);
+        let copy = world.place.read("folders/tides/SKILL.md");
+        let installed = world.installed("tide-table/skills/tides/SKILL.md");
+        let installed = fs::read_to_string(installed).expect("a skill");
+        if installed == copy {
+            assert_eq!(run.status, Some(0), "{run:#?}");
+        } else {
+            assert_eq!(run.status, Some(1), "{run:#?}");
+            assert!(
+                run.stdout
+                    .contains("folders/tides was not brought up to date with the package"),
+                "{}",
+                run.stdout
+            );
+        }
+        world.expect(0, &["update"]);
+        assert_eq!(world.place.read("folders/tides/SKILL.md"), skill(text));
+        world.expect(0, &["verify"]);
+    }
+    assert_eq!(names(&world.path("folders")), ["tides"]);
+    world.assert_tidy();
+}
+
 /// See above for the limit.
 #[cfg(unix)]
 #[test]
