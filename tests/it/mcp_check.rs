@@ -203,6 +203,35 @@ fn a_server_that_cannot_work_here_fails_without_strict() {
 }
 
 #[test]
+fn what_a_server_prints_beside_its_messages_is_named() {
+    let place = Place::new();
+    let servers: &[(&str, &[&str])] = &[
+        ("banner", &["--probe=garbage:1"]),
+        ("mute", &["--probe=garbage:2", "--probe=no-initialize"]),
+    ];
+    package(&place, "p", servers);
+    let checked = run(&place, &["check", "p", "--allow-stdio", "--timeout", "3"]);
+    assert_eq!(checked.status, Some(1), "{checked:?}");
+    let lines: Vec<&str> = checked.stdout.lines().collect();
+    assert!(lines[0].starts_with("ok      banner: probe"), "{lines:?}");
+    assert_eq!(
+        lines[1],
+        "        warning: it wrote a line to standard output that is no JSON-RPC message: `garbage 0`; logs belong on standard error"
+    );
+    assert_eq!(
+        lines[2],
+        "failed  mute: failed to initialize: no answer within 3 s; it wrote 2 lines to standard output that are no JSON-RPC messages, the first: `garbage 0`; logs belong on standard error; --timeout gives it more time"
+    );
+    let called = run(&place, &["call", "p", "banner", "echo", "--allow-stdio"]);
+    assert!(
+        called
+            .stderr
+            .starts_with("note: server `banner`: it wrote a line to standard output"),
+        "{called:?}"
+    );
+}
+
+#[test]
 fn packages_of_one_name_are_told_apart_by_their_source() {
     let place = Place::new();
     package(&place, "p", &[("good", &[])]);

@@ -94,6 +94,8 @@ struct Checked<'d> {
     step: Option<&'static str>,
     /// Why it is off or failed.
     reason: Option<String>,
+    /// What its author should mend though it works.
+    warnings: Vec<String>,
     /// The last lines of its standard error, if it failed.
     stderr: Vec<String>,
     server: Option<Info>,
@@ -187,6 +189,7 @@ async fn check<'d>(
         plan: off.map_or("on", Off::word),
         step: None,
         reason: None,
+        warnings: Vec::new(),
         stderr: Vec::new(),
         server: None,
         protocol_version: None,
@@ -211,6 +214,7 @@ async fn check<'d>(
     let facts = session.facts().clone();
     let tools = session.tools().await;
     checked.milliseconds = Some(started.elapsed().as_millis());
+    checked.warnings.extend(session.stray());
     session.close().await;
     checked.protocol_version = Some(facts.protocol_version.clone());
     checked.server = Some(Info {
@@ -232,6 +236,8 @@ impl Checked<'_> {
         self.state = "failed";
         self.step = Some(failure.step.word());
         self.reason = Some(failure.sentence());
+        // It is in the sentence.
+        self.warnings.clear();
         self.stderr = failure.stderr;
         self
     }
@@ -285,6 +291,9 @@ impl Document<'_> {
                     let reason = reason.as_deref().unwrap_or_default();
                     writeln!(out, "{}", visible(reason))?;
                 }
+            }
+            for warning in &server.warnings {
+                writeln!(out, "        warning: {}", visible(warning))?;
             }
             for line in &server.stderr {
                 writeln!(out, "        | {}", visible(line))?;
