@@ -160,7 +160,7 @@ impl Kind {
                     .iter()
                     .any(|reserved| name.eq_ignore_ascii_case(reserved)) =>
             {
-                Some("this variable is set to a directory of the package")
+                Some("it is set by apkit and cannot be given")
             }
             _ => None,
         }

@@ -316,6 +316,9 @@ fn an_installed_package_keeps_its_data_and_a_directory_of_its_name_is_another() 
         plans.plan(0, &["tide-table", "--allow-stdio"])["root"],
         plan["root"]
     );
+    let said = plans.run(&["tide-table", "--allow-stdio"]).stderr;
+    let note = "note: the installed package tide-table; ./tide-table is the directory\n";
+    assert_eq!(said, note);
     assert_ne!(plans.plan(0, &["./tide-table"])["root"], plan["root"]);
     // Other places have data of their own, the same each time.
     let one = data(&plans.plan(0, &["p", "--allow-stdio"]));
@@ -650,4 +653,30 @@ fn python_keeps_what_it_compiles_out_of_the_package() {
         plan["servers"][0]["stdio"]["inherited"],
         plan["servers"][1]["stdio"]["inherited"]
     );
+}
+
+#[test]
+fn an_address_that_is_refused_is_refused_by_the_plan() {
+    let far = |url: &str| format!(r#"{{"type": "streamable-http", "url": "{url}"}}"#);
+    let plans = Plans::new(&format!(
+        r#"{{"private": {}, "cloud": {}, "public": {}, "here": {}}}"#,
+        far("https://10.9.8.7/mcp"),
+        far("https://169.254.169.254/x"),
+        far("https://93.184.216.34/x"),
+        far("http://127.0.0.1:1/x"),
+    ));
+    let plan = plans.plan(1, &["p"]);
+    let wanted = [
+        "private: unavailable",
+        "cloud: unavailable",
+        "public: on",
+        "here: on",
+    ];
+    assert_eq!(states(&plan), wanted);
+    assert_eq!(
+        plan["servers"][0]["reason"],
+        "10.9.8.7 is a private address; no connection is made there unless your apkit.toml has `[remote] private = [\"10.9.8.7\"]`"
+    );
+    plans.rules("[remote]\nprivate = [\"10.9.8.7\", \"169.254.169.254\"]\n");
+    assert_eq!(states(&plans.plan(0, &["p"])).len(), 4);
 }

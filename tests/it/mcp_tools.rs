@@ -86,6 +86,10 @@ fn one_bad_server_keeps_no_other_from_its_tools() {
         "dead: failed, failed to initialize: it exited with status 3"
     );
     assert!(heads[1].starts_with("probe: 14 tools"), "{heads:?}");
+    assert!(
+        listed.stdout.contains("\n  | the probe was told to exit\n"),
+        "{listed:?}"
+    );
     assert_eq!(
         heads[2],
         "never: failed, failed to initialize: no answer within 3 s; --timeout gives it more time"

@@ -12,7 +12,7 @@ use apkit::mcp::credential::Credentials;
 use apkit::mcp::plan::{Plan, Problem, ServerPlan};
 use apkit::mcp::session::{self, Facts, Failure as ServerFailure, Logs, Session, Step};
 use apkit::mcp::{http, stdio};
-use apkit::net::{Egress, Proxies};
+use apkit::net::Proxies;
 use apkit::render::visible;
 use apkit::spec::near;
 
@@ -88,17 +88,13 @@ pub(super) fn interruptible<T>(future: impl Future<Output = T>) -> Result<Option
 pub(super) fn options(subjects: &Subjects, limit: Duration) -> Result<session::Options, Trouble> {
     let environment = subjects.session.environment();
     let variable = |name: &str| Some(environment.get(name)?.to_str()?.to_owned());
-    let mut egress = Egress::default();
-    for entry in &subjects.private {
-        egress = egress.allow(entry)?;
-    }
     let guard = stdio::this_program().map_err(Trouble::Runtime)?;
     Ok(session::Options {
         opening: limit,
         call: Some(limit),
         stdio: stdio::Limits::new(guard),
         http: http::Rules {
-            egress,
+            egress: subjects.egress.clone(),
             proxies: Proxies::from_variables(variable)?,
             ..http::Rules::default()
         },

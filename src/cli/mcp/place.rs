@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use apkit::archive::{Digest, Limits, Tree};
 use apkit::mcp::credential::Keys;
 use apkit::mcp::gate::Gate;
-use apkit::mcp::plan::{self, Off, Places, Plan};
+use apkit::mcp::http;
+use apkit::mcp::plan::{self, Launch, Off, Places, Plan};
+use apkit::net::Egress;
 use apkit::package::{self, Package, Transport, Verdict};
 use apkit::source::Source;
 use apkit::spec::name::plugin_name_problem;
@@ -15,6 +17,7 @@ use apkit::store::{POLICY_FILE, Policy, State, Store};
 
 use super::args::Common;
 use super::gate::{self, Rules};
+use super::trouble::Trouble;
 use crate::cli::failure::{Failure, note, show, slashed};
 use crate::cli::store::{Place, Scratch, Session};
 use crate::cli::target::Target;
@@ -25,6 +28,8 @@ pub(super) struct Subjects {
     pub(super) keys: Keys,
     /// What may be connected to although it is no part of the internet.
     pub(super) private: Vec<String>,
+    /// The same as it is judged by.
+    pub(super) egress: Egress,
     /// The file of the user's own rules.
     pub(super) rules: PathBuf,
     pub(super) session: Session,
@@ -81,19 +86,38 @@ impl Subjects {
             project,
         };
         let keys = keys(common, &session)?;
+        let private = own.map(Store::policy).into_iter().flat_map(Policy::private);
+        let private: Vec<String> = private.map(str::to_owned).collect();
+        let mut egress = Egress::default();
+        for entry in &private {
+            egress = egress.allow(entry).map_err(Trouble::from)?;
+        }
         let mut all = Vec::new();
         for source in sources {
             let found = find(source, &session, &store)?;
             all.push(subject(found, common, &session, &store, &rules, &keys)?);
         }
         label(&mut all, sources);
-        let private = own.map(Store::policy).into_iter().flat_map(Policy::private);
-        let private = private.map(str::to_owned).collect();
         session.end();
+        for server in all
+            .iter_mut()
+            .flat_map(|subject: &mut Subject| &mut subject.plan.servers)
+        {
+            let denied = match &server.launch {
+                Ok(Launch::StreamableHttp(endpoint) | Launch::Sse(endpoint)) => {
+                    http::judge(endpoint, &egress).err()
+                }
+                _ => None,
+            };
+            if let Some(denied) = denied {
+                server.launch = Err(Off::Unavailable(denied.to_string()));
+            }
+        }
         let subjects = Self {
             all,
             keys,
             private,
+            egress,
             rules: own_file,
             session,
         };
@@ -259,6 +283,11 @@ fn find(source: &OsStr, session: &Session, store: &Store) -> Result<Found, Failu
     if let Some(name) = text.filter(|text| plugin_name_problem(text).is_none())
         && installed.packages.contains_key(name)
     {
+        if path.join("plugin.json").exists() {
+            note(&format!(
+                "the installed package {name}; ./{name} is the directory"
+            ));
+        }
         let root = store.package_root(name);
         return Ok(Found::installed(name, root));
     }

@@ -73,8 +73,12 @@ struct Server<'d> {
     name: &'d str,
     /// `ok`, `off` or `failed`.
     state: &'static str,
+    /// What was being done when it failed.
+    step: Option<&'static str>,
     /// Why there are no tools.
     reason: Option<String>,
+    /// The last lines of its standard error, if it failed.
+    stderr: &'d [String],
     tools: Vec<Described<'d>>,
     #[serde(skip)]
     facts: Option<&'d Facts>,
@@ -163,6 +167,10 @@ async fn list(
 impl<'d> Server<'d> {
     fn of(server: &'d ServerPlan, listed: &'d Listed) -> Self {
         let name = server.name.as_str();
+        let (step, stderr) = match listed {
+            Listed::Failed(failure) => (Some(failure.step.word()), &failure.stderr[..]),
+            Listed::Off(_) | Listed::Tools(..) => (None, &[][..]),
+        };
         let (state, reason, facts, tools) = match listed {
             Listed::Off(reason) => ("off", Some(reason.clone()), None, &[][..]),
             Listed::Failed(failure) => ("failed", Some(failure.sentence()), None, &[][..]),
@@ -171,7 +179,9 @@ impl<'d> Server<'d> {
         Self {
             name,
             state,
+            step,
             reason,
+            stderr,
             tools: tools
                 .iter()
                 .map(|tool| Described {
@@ -208,6 +218,9 @@ impl Document<'_> {
                     connect::program(facts)
                 )?,
                 (None, None) => writeln!(out, "{name}")?,
+            }
+            for line in server.stderr {
+                writeln!(out, "  | {}", visible(line))?;
             }
             let width = server.tools.iter().map(|tool| tool.name.len()).max();
             for tool in &server.tools {
