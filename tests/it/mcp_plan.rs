@@ -222,6 +222,8 @@ fn programs_are_allowed_for_one_content_of_one_package() {
         "[[remote.allow]]\n",
         "[[remote.deny]]\nhots = \"x\"\n",
         "[stdio]\nallow = true\n",
+        "[[remote.allow]]\nhost = \"127.0.0.1:18801\"\n",
+        "[[remote.deny]]\nhost = \"[::1]:80\"\n",
     ] {
         plans.rules(unfit);
         let run = plans.run(&["p"]);
