@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::mcp_support::{package, run};
+use crate::mcp_support::{package, package_of, run};
 use crate::support::Place;
+use crate::web::{Asked, Reply, Server};
 
 #[test]
 fn tools_are_listed_by_the_name_a_host_sees() {
@@ -46,6 +47,39 @@ fn tools_are_listed_by_the_name_a_host_sees() {
             "description": "Gives `text` back.",
             "inputSchema": {"type": "object"},
         }})
+    );
+}
+
+#[test]
+fn parameters_stand_behind_the_name() {
+    let server = Server::new(|asked: &Asked| {
+        let message: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
+        let result = match message["method"].as_str() {
+            Some("initialize") => json!({
+                "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "far", "version": "2"},
+            }),
+            Some("tools/list") => json!({"tools": [{
+                "name": "add", "description": "Adds.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {"a": {"type": "integer"}, "b": {"type": "string"}, "c": {}},
+                    "required": ["a"],
+                },
+            }]}),
+            _ => return Reply::new(202, ""),
+        };
+        let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+        Reply::new(200, answer.to_string()).header("content-type", "application/json")
+    });
+    let place = Place::new();
+    let entry = json!({"far": {"type": "streamable-http", "url": server.url("/mcp")}});
+    package_of(&place, "p", &entry);
+    let listed = run(&place, &["tools", "p"]);
+    assert_eq!(
+        listed.stdout.lines().nth(1),
+        Some("  mcp__far__add(a: integer, b?: string, c?)  Adds."),
+        "{listed:?}"
     );
 }
 

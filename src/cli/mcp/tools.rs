@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use clap::{Args, ValueHint};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use apkit::mcp::plan::ServerPlan;
 use apkit::mcp::serve::names;
@@ -91,6 +92,22 @@ struct Described<'d> {
     /// As its server does.
     tool: &'d str,
     definition: &'d RawValue,
+}
+
+/// Names longer than this do not make the column wider, in characters.
+const WIDEST: usize = 48;
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Taken {
+    input_schema: Schema,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Schema {
+    properties: Map<String, Value>,
+    required: Vec<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -222,11 +239,13 @@ impl Document<'_> {
             for line in server.stderr {
                 writeln!(out, "  | {}", visible(line))?;
             }
-            let width = server.tools.iter().map(|tool| tool.name.len()).max();
-            for tool in &server.tools {
+            let calls: Vec<String> = server.tools.iter().map(Described::call).collect();
+            let width = calls.iter().map(|call| call.chars().count());
+            let width = width.filter(|width| *width <= WIDEST).max();
+            for (tool, call) in server.tools.iter().zip(&calls) {
                 let words = tool.words();
                 let pad = width.unwrap_or_default();
-                let line = format!("  {:pad$}  {}", tool.name, visible(&words));
+                let line = format!("  {call:pad$}  {}", visible(&words));
                 writeln!(out, "{}", line.trim_end())?;
             }
         }
@@ -235,6 +254,27 @@ impl Document<'_> {
 }
 
 impl Described<'_> {
+    /// Its name and, if it has parameters, those: `add(a: integer, b?: string)`.
+    fn call(&self) -> String {
+        let taken: Taken = serde_json::from_str(self.definition.get()).unwrap_or_default();
+        let Schema {
+            properties,
+            required,
+        } = taken.input_schema;
+        if properties.is_empty() {
+            return self.name.clone();
+        }
+        let parameters = properties.iter().map(|(name, schema)| {
+            let may = if required.contains(name) { "" } else { "?" };
+            match schema.get("type").and_then(Value::as_str) {
+                Some(kind) => format!("{name}{may}: {kind}"),
+                None => format!("{name}{may}"),
+            }
+        });
+        let parameters = parameters.collect::<Vec<_>>().join(", ");
+        visible(&format!("{}({parameters})", self.name)).to_string()
+    }
+
     /// Its own name where the other does not show it, and what it does in a line.
     fn words(&self) -> String {
         let words: Words = serde_json::from_str(self.definition.get()).unwrap_or_default();
