@@ -19,7 +19,7 @@ use super::args::Common;
 use super::gate::{self, Rules};
 use super::trouble::Trouble;
 use crate::cli::failure::{Failure, note, show, slashed};
-use crate::cli::store::{Place, Scratch, Session};
+use crate::cli::store::{Place, Scratch, Session, was_interrupted};
 use crate::cli::target::Target;
 
 /// The packages that one run is about.
@@ -62,7 +62,24 @@ struct Found {
 
 impl Subjects {
     /// Finds or fetches the packages and plans what becomes of their servers.
+    ///
+    /// # Errors
+    ///
+    /// One of them is not there.
     pub(super) fn open(sources: &[OsString], common: &Common) -> Result<Self, Failure> {
+        Self::found(sources, common, false)
+    }
+
+    /// The same without those that are not there, of which it tells.
+    ///
+    /// # Errors
+    ///
+    /// None of them is there.
+    pub(super) fn open_some(sources: &[OsString], common: &Common) -> Result<Self, Failure> {
+        Self::found(sources, common, true)
+    }
+
+    fn found(sources: &[OsString], common: &Common, some_do: bool) -> Result<Self, Failure> {
         let mut session = Session::start()?;
         let store = session.store(&common.place)?;
         // A project's rules are not the user's.
@@ -92,12 +109,26 @@ impl Subjects {
         for entry in &private {
             egress = egress.allow(entry).map_err(Trouble::from)?;
         }
-        let mut all = Vec::new();
+        let (mut all, mut typed, mut missing) = (Vec::new(), Vec::new(), Vec::new());
         for source in sources {
-            let found = find(source, &session, &store)?;
-            all.push(subject(found, common, &session, &store, &rules, &keys)?);
+            let opened = find(source, &session, &store)
+                .and_then(|found| subject(found, common, &session, &store, &rules, &keys));
+            match opened {
+                Ok(subject) => {
+                    all.push(subject);
+                    typed.push(source.clone());
+                }
+                Err(failure) if some_do && !was_interrupted() => missing.push(failure),
+                Err(failure) => return Err(failure),
+            }
         }
-        label(&mut all, sources);
+        if all.is_empty()
+            && let Some(failure) = missing.pop()
+        {
+            return Err(failure);
+        }
+        missing.iter().for_each(Failure::tell);
+        label(&mut all, &typed);
         session.end();
         for server in all
             .iter_mut()

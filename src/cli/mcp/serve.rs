@@ -57,7 +57,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let allowed = allowed(&arguments.allowed_tools)?;
-    let subjects = Subjects::open(&arguments.sources, &arguments.common)?;
+    let subjects = Subjects::open_some(&arguments.sources, &arguments.common)?;
     let options = serve::Options {
         session: connect::options(&subjects, arguments.waiting.limit())?,
         wait: Duration::from_secs(arguments.wait),

@@ -32,6 +32,37 @@ fn tools_of_all_packages_are_offered_and_called() {
 }
 
 #[test]
+fn a_package_that_is_not_there_costs_no_other() {
+    let place = Place::new();
+    package(&place, "p", &[("probe", &[])]);
+    let mut host = Host::start(&place, &["none-such", "p", "--wait", "20"]);
+    assert!(host.names().contains(&"mcp__probe__echo".to_owned()));
+    let (status, errors) = host.end();
+    assert_eq!(status, Some(0));
+    assert!(
+        errors.starts_with("error: failed to find none-such"),
+        "{errors}"
+    );
+    let none = run(&place, &["serve", "none-such", "nor-this"]);
+    assert_eq!(none.status, Some(2), "{none:?}");
+}
+
+#[test]
+fn an_entry_that_fits_no_tool_is_named() {
+    let place = Place::new();
+    package(&place, "p", &[("probe", &[])]);
+    let list = "mcp__probe__echo mcp__probe__ecko mcp__prob";
+    let mut host = Host::start(&place, &["p", "--wait", "20", "--allowed-tools", list]);
+    assert_eq!(host.names(), ["mcp__probe__echo"]);
+    let (status, errors) = host.end();
+    assert_eq!(status, Some(0));
+    assert_eq!(
+        errors,
+        "apkit: --allowed-tools: mcp__probe__ecko fits no tool\napkit: --allowed-tools: mcp__prob fits no tool\n"
+    );
+}
+
+#[test]
 fn programs_are_not_offered_until_they_are_allowed() {
     let place = Place::new();
     package(&place, "p", &[("probe", &[])]);
