@@ -126,7 +126,7 @@ fn a_package_that_loads_nothing_fails_and_one_without_servers_says_so() {
         assert!(found.as_str().expect("a code").starts_with(code), "{found}");
         let listed = run(&place, &["tools", &path]);
         assert_eq!(listed.status, Some(1), "{listed:?}");
-        let line = format!("{label}: failed, {code}");
+        let line = format!("failed  {label}: {code}");
         assert!(listed.stdout.starts_with(&line), "{listed:?}");
         let called = run(&place, &["call", &path, "x", "y"]);
         assert_eq!(called.status, Some(2), "{called:?}");

@@ -36,13 +36,13 @@ fn tools_are_listed_by_the_name_a_host_sees() {
         ],
     );
     let document: Value = serde_json::from_str(&listed.stdout).expect("JSON");
-    assert_eq!(document["package"], "p");
+    assert_eq!(document["packages"][0]["name"], "p");
     assert_eq!(document["servers"][0]["state"], "ok");
     let tools = document["servers"][0]["tools"].as_array().expect("a list");
     assert_eq!(tools.len(), 14);
     assert_eq!(
         tools[3],
-        json!({"name": "mcp__pro_be__echo", "tool": "echo", "definition": {
+        json!({"name": "mcp__pro_be__echo", "tool": "echo", "hidden": null, "definition": {
             "name": "echo",
             "description": "Gives `text` back.",
             "inputSchema": {"type": "object"},
@@ -81,6 +81,21 @@ fn parameters_stand_behind_the_name() {
         Some("  mcp__far__add(a: integer, b?: string, c?)  Adds."),
         "{listed:?}"
     );
+}
+
+#[test]
+fn names_are_those_that_serve_offers() {
+    let place = Place::new();
+    package(&place, "p", &[("probe", &[]), ("a.b", &[]), ("a_b", &[])]);
+    package(&place, "q", &[("probe", &[])]);
+    let listed = run(&place, &["tools", "p", "q", "--allow-stdio"]);
+    assert_eq!(listed.status, Some(0), "{listed:?}");
+    assert!(listed.stdout.starts_with("p/probe: 14 tools"), "{listed:?}");
+    for name in ["  mcp__p_probe__echo ", "  mcp__q_probe__echo "] {
+        assert!(listed.stdout.contains(name), "{listed:?}");
+    }
+    let hidden = "[echo] not offered: tool `echo` of server `a.b` has its name\n";
+    assert!(listed.stdout.contains(hidden), "{listed:?}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use apkit::mcp::session::{self, Facts};
 use apkit::render::{self, visible};
 
 use super::args::Common;
-use super::connect::{self, ProblemText, Waiting};
+use super::connect::{self, Looked, Waiting};
 use super::place::{Subject, Subjects};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
@@ -63,19 +63,6 @@ struct Document<'d> {
     schema_version: u32,
     packages: Vec<Looked<'d>>,
     servers: Vec<Checked<'d>>,
-}
-
-/// One package.
-#[derive(Serialize)]
-struct Looked<'d> {
-    name: &'d str,
-    path: String,
-    /// Why it has no servers.
-    disabled: Vec<ProblemText<'d>>,
-    #[serde(skip)]
-    label: &'d str,
-    #[serde(skip)]
-    is_empty: bool,
 }
 
 /// How one server answered.
@@ -132,7 +119,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         .collect();
     let packages: Vec<_> = subjects.all.iter().map(Looked::of).collect();
     if let (Some(name), [], Some(first)) = (&arguments.server, &servers[..], subjects.all.first())
-        && packages.iter().all(|package| package.disabled.is_empty())
+        && !packages.iter().any(Looked::is_disabled)
     {
         connect::server(&first.plan, name)?;
     }
@@ -158,8 +145,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         "off" => arguments.strict,
         _ => false,
     };
-    let mut packages = document.packages.iter();
-    let is_disabled = packages.any(|package| !package.disabled.is_empty());
+    let is_disabled = document.packages.iter().any(Looked::is_disabled);
     Ok(match is_disabled || document.servers.iter().any(is_bad) {
         true => Exit::Findings,
         false => Exit::Clean,
@@ -240,31 +226,6 @@ impl Checked<'_> {
         self.warnings.clear();
         self.stderr = failure.stderr;
         self
-    }
-}
-
-impl<'d> Looked<'d> {
-    fn of(subject: &'d Subject) -> Self {
-        let plan = &subject.plan;
-        Self {
-            name: &plan.package,
-            path: plan.root.to_string_lossy().into_owned(),
-            disabled: plan.disabled.iter().map(ProblemText::of).collect(),
-            label: &subject.label,
-            is_empty: plan.servers.is_empty(),
-        }
-    }
-
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let label = visible(self.label);
-        for problem in &self.disabled {
-            let text = format!("{}: {}", problem.code, problem.message);
-            writeln!(out, "failed  {label}: {}", visible(&text))?;
-        }
-        if self.disabled.is_empty() && self.is_empty {
-            writeln!(out, "{label}: no servers")?;
-        }
-        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the commands that open sessions share.
 
 use std::future::{Future, poll_fn};
+use std::io::{self, Write};
 use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
@@ -16,7 +17,7 @@ use apkit::net::Proxies;
 use apkit::render::visible;
 use apkit::spec::near;
 
-use super::place::Subjects;
+use super::place::{Subject, Subjects};
 use super::stop::Stop;
 use super::trouble::Trouble;
 use crate::cli::failure::{Failure, say};
@@ -150,6 +151,49 @@ impl<'p> ProblemText<'p> {
             code: problem.code,
             message: &problem.message,
         }
+    }
+}
+
+/// One package, for reports.
+#[derive(Serialize)]
+pub(super) struct Looked<'d> {
+    name: &'d str,
+    path: String,
+    /// Why it has no servers.
+    disabled: Vec<ProblemText<'d>>,
+    #[serde(skip)]
+    label: &'d str,
+    #[serde(skip)]
+    is_empty: bool,
+}
+
+impl<'d> Looked<'d> {
+    pub(super) fn of(subject: &'d Subject) -> Self {
+        let plan = &subject.plan;
+        Self {
+            name: &plan.package,
+            path: plan.root.to_string_lossy().into_owned(),
+            disabled: plan.disabled.iter().map(ProblemText::of).collect(),
+            label: &subject.label,
+            is_empty: plan.servers.is_empty(),
+        }
+    }
+
+    pub(super) fn is_disabled(&self) -> bool {
+        !self.disabled.is_empty()
+    }
+
+    /// A line for each reason, and one if there are simply no servers.
+    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let label = visible(self.label);
+        for problem in &self.disabled {
+            let text = format!("{}: {}", problem.code, problem.message);
+            writeln!(out, "failed  {label}: {}", visible(&text))?;
+        }
+        if self.disabled.is_empty() && self.is_empty {
+            writeln!(out, "{label}: no servers")?;
+        }
+        Ok(())
     }
 }
 
