@@ -42,7 +42,7 @@ use super::session::{self, Failure, Logs, Session};
 
 /// A server to offer.
 pub struct Server {
-    /// The package it is of.
+    /// What tells the package it is of from the others: its name, or where it lies.
     pub package: String,
     /// How it is reached.
     pub plan: ServerPlan,

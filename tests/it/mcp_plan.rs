@@ -682,3 +682,20 @@ fn an_address_that_is_refused_is_refused_by_the_plan() {
     plans.rules("[remote]\nprivate = [\"10.9.8.7\", \"169.254.169.254\"]\n");
     assert_eq!(states(&plans.plan(0, &["p"])).len(), 4);
 }
+
+#[test]
+fn a_credential_in_the_place_of_a_value_of_the_package_says_so() {
+    let plans = Plans::new(
+        r#"{"far": {"type": "sse", "url": "https://tides.example.com/sse", "headers": {"X-Tenant": "t"}}}"#,
+    );
+    let given = |name: &str| {
+        let credential = format!("far:{name}=env:KEY");
+        let run = plans.run_with(&["p", "--credential", &credential], &[("KEY", "hush")]);
+        assert_eq!(run.status, Some(0), "{run:?}");
+        run.stdout
+    };
+    let replaced = given("x-tenant");
+    let line = "given: x-tenant from env KEY (replaces what the package sets)\n";
+    assert!(replaced.contains(line), "{replaced}");
+    assert!(given("X-Other").contains("given: X-Other from env KEY\n"));
+}

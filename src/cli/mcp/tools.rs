@@ -133,7 +133,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         })
     };
     // As `apkit mcp serve` with these packages names them.
-    let names = all().map(|(subject, server)| (&*subject.plan.package, &*server.name));
+    let names = all().map(|(subject, server)| (&*subject.label, &*server.name));
     let labels = serve::labels(names);
     let only = arguments.server.as_ref();
     let asked: Vec<_> = all()

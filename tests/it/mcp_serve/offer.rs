@@ -48,6 +48,28 @@ fn a_package_that_is_not_there_costs_no_other() {
 }
 
 #[test]
+fn packages_of_one_name_are_both_offered() {
+    let place = Place::new();
+    package(&place, "p", &[("probe", &[])]);
+    for file in ["plugin.json", "mcp.json"] {
+        let text = std::fs::read_to_string(place.path().join("p").join(file)).expect("it");
+        place.write(&format!("copy/{file}"), text);
+    }
+    let mut host = Host::start(&place, &["p", "copy", "--wait", "20"]);
+    let names = host.names();
+    for name in ["mcp__p_probe__echo", "mcp__copy_probe__echo"] {
+        assert!(names.contains(&name.to_owned()), "{names:?}");
+    }
+    assert_eq!(host.end(), (Some(0), String::new()));
+    let mut command = apkit(&place);
+    let mut host = Host::spawn(command.args(["serve", "p", "copy"]));
+    host.greet();
+    let errors = host.end().1;
+    let off = "apkit: server `probe` of copy is not offered: disabled by policy: programs are not allowed\n";
+    assert!(errors.contains(off), "{errors}");
+}
+
+#[test]
 fn an_entry_that_fits_no_tool_is_named() {
     let place = Place::new();
     package(&place, "p", &[("probe", &[])]);
