@@ -277,6 +277,14 @@ impl Keys {
     }
 }
 
+impl Keys {
+    /// The servers of `package` that the file has credentials for.
+    pub fn servers_of(&self, package: &str) -> impl Iterator<Item = &str> {
+        let of = move |key: &&Key| key.package.as_deref() == Some(package);
+        self.0.iter().filter(of).map(|key| key.server.as_str())
+    }
+}
+
 impl Key {
     fn is_for(&self, package: &str, server: &str) -> bool {
         match &self.package {

@@ -699,3 +699,23 @@ fn a_credential_in_the_place_of_a_value_of_the_package_says_so() {
     assert!(replaced.contains(line), "{replaced}");
     assert!(given("X-Other").contains("given: X-Other from env KEY\n"));
 }
+
+#[test]
+fn credentials_that_are_missing_or_for_nobody_are_named() {
+    let plans = Plans::new(&format!("{{{ALMANAC}}}"));
+    let given = ["p", "--credential", "almanac:API_KEY=env:NOT_SET_ANYWHERE"];
+    let plan = plans.plan(1, &given);
+    let reason = plan["servers"][0]["reason"].as_str().expect("a reason");
+    let start = "programs are not allowed; besides, the credential API_KEY: ";
+    assert!(reason.starts_with(start), "{reason}");
+    let text =
+        "[[server]]\nplugin = \"tide-table\"\nserver = \"almanack\"\nenv.A = { value = \"x\" }\n";
+    let file = plans.private_file("keys.toml", text);
+    let file = file.to_str().expect("text");
+    let run = plans.run(&["p", "--allow-stdio", "--credentials", file]);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    assert_eq!(
+        run.stderr,
+        "note: the credentials are for a server almanack that tide-table does not have\n"
+    );
+}

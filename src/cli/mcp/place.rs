@@ -11,6 +11,7 @@ use apkit::mcp::http;
 use apkit::mcp::plan::{self, Launch, Off, Places, Plan};
 use apkit::net::Egress;
 use apkit::package::{self, Package, Transport, Verdict};
+use apkit::render::visible;
 use apkit::source::Source;
 use apkit::spec::name::plugin_name_problem;
 use apkit::store::{POLICY_FILE, Policy, State, Store};
@@ -229,11 +230,21 @@ fn subject(
     let gate = gate::decide(&package, &digest, changes, rules);
     let variables = &session.environment().variables;
     let mut plan = plan::plan(&package, &places, variables, &gate);
-    for index in 0..plan.servers.len() {
-        let Some(server) = plan.servers.get_mut(index) else {
-            continue;
-        };
-        let slots = keys.slots(&plan.package, server);
+    let mut strangers: Vec<&str> = keys.servers_of(&plan.package).collect();
+    strangers.retain(|name| !plan.servers.iter().any(|server| server.name == *name));
+    strangers.dedup();
+    for name in strangers {
+        let package = &plan.package;
+        note(&format!(
+            "the credentials are for a server {} that {} does not have",
+            visible(name),
+            visible(package)
+        ));
+    }
+    // As if everything were allowed: what is missing is said beside what is not.
+    let ungated = plan::plan(&package, &places, variables, &Gate::open());
+    for (server, ungated) in plan.servers.iter_mut().zip(&ungated.servers) {
+        let slots = keys.slots(&plan.package, ungated);
         let problem = slots.iter().find_map(|slot| {
             let problem = slot.problem(variables)?;
             Some(format!("the credential {}: {problem}", slot.name()))
