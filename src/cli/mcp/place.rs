@@ -18,6 +18,7 @@ use apkit::store::{POLICY_FILE, Policy, State, Store};
 
 use super::args::Common;
 use super::gate::{self, Rules};
+use super::keys;
 use super::trouble::Trouble;
 use crate::cli::failure::{Failure, note, show, slashed};
 use crate::cli::store::{Place, Scratch, Session, was_interrupted};
@@ -103,7 +104,7 @@ impl Subjects {
             own: own.map(Store::policy),
             project,
         };
-        let keys = keys(common, &session)?;
+        let keys = keys::of(common, &session)?;
         let private = own.map(Store::policy).into_iter().flat_map(Policy::private);
         let private: Vec<String> = private.map(str::to_owned).collect();
         let mut egress = Egress::default();
@@ -389,36 +390,4 @@ impl Found {
             scratch: None,
         }
     }
-}
-
-/// The user's credentials: those of the file, and over them those of the command
-/// line.
-fn keys(common: &Common, session: &Session) -> Result<Keys, Failure> {
-    let file = match &common.credentials {
-        Some(file) => Some(file.clone()),
-        None => usual_file(session).filter(|file| file.symlink_metadata().is_ok()),
-    };
-    let mut keys = match file {
-        Some(file) => Keys::read(&file).map_err(Failure::Credentials)?,
-        None => Keys::default(),
-    };
-    for given in &common.given {
-        // Not by clap, which would show what it refuses.
-        keys.give(given.parse()?);
-    }
-    Ok(keys)
-}
-
-/// `apkit/credentials.toml` where programs of the user have their configuration.
-fn usual_file(session: &Session) -> Option<PathBuf> {
-    let environment = session.environment();
-    let variable = if cfg!(windows) {
-        "APPDATA"
-    } else {
-        "XDG_CONFIG_HOME"
-    };
-    let directory = environment.get(variable).map(PathBuf::from);
-    let directory = directory.filter(|directory| directory.is_absolute());
-    let directory = directory.or_else(|| Some(environment.home.as_ref()?.join(".config")))?;
-    Some(directory.join("apkit").join("credentials.toml"))
 }
