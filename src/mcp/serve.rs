@@ -42,7 +42,7 @@ use super::session::{self, Failure, Logs, Session};
 
 /// A server to offer.
 pub struct Server {
-    /// The package it is of.
+    /// What tells the package it is of from the others: its name, or where it lies.
     pub package: String,
     /// How it is reached.
     pub plan: ServerPlan,
@@ -147,7 +147,7 @@ pub async fn run(
 
 /// What stands for each server in the names of its tools: its own name, and in
 /// front of it that of its package if servers of two packages have that name.
-fn labels<'s>(servers: impl Iterator<Item = (&'s str, &'s str)> + Clone) -> Vec<String> {
+pub fn labels<'s>(servers: impl Iterator<Item = (&'s str, &'s str)> + Clone) -> Vec<String> {
     let mut packages: HashMap<&str, Vec<&str>> = HashMap::new();
     for (package, name) in servers.clone() {
         let of = packages.entry(name).or_default();

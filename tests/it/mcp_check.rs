@@ -126,7 +126,7 @@ fn a_package_that_loads_nothing_fails_and_one_without_servers_says_so() {
         assert!(found.as_str().expect("a code").starts_with(code), "{found}");
         let listed = run(&place, &["tools", &path]);
         assert_eq!(listed.status, Some(1), "{listed:?}");
-        let line = format!("{label}: failed, {code}");
+        let line = format!("failed  {label}: {code}");
         assert!(listed.stdout.starts_with(&line), "{listed:?}");
         let called = run(&place, &["call", &path, "x", "y"]);
         assert_eq!(called.status, Some(2), "{called:?}");
@@ -199,6 +199,35 @@ fn a_server_that_cannot_work_here_fails_without_strict() {
     assert_eq!(
         one.stderr,
         "error: failed to find the server goood: did you mean good?\n"
+    );
+}
+
+#[test]
+fn what_a_server_prints_beside_its_messages_is_named() {
+    let place = Place::new();
+    let servers: &[(&str, &[&str])] = &[
+        ("banner", &["--probe=garbage:1"]),
+        ("mute", &["--probe=garbage:2", "--probe=no-initialize"]),
+    ];
+    package(&place, "p", servers);
+    let checked = run(&place, &["check", "p", "--allow-stdio", "--timeout", "3"]);
+    assert_eq!(checked.status, Some(1), "{checked:?}");
+    let lines: Vec<&str> = checked.stdout.lines().collect();
+    assert!(lines[0].starts_with("ok      banner: probe"), "{lines:?}");
+    assert_eq!(
+        lines[1],
+        "        warning: it wrote a line to standard output that is no JSON-RPC message: `garbage 0`; logs belong on standard error"
+    );
+    assert_eq!(
+        lines[2],
+        "failed  mute: failed to initialize: no answer within 3 s; it wrote 2 lines to standard output that are no JSON-RPC messages, the first: `garbage 0`; logs belong on standard error; --timeout gives it more time"
+    );
+    let called = run(&place, &["call", "p", "banner", "echo", "--allow-stdio"]);
+    assert!(
+        called
+            .stderr
+            .starts_with("note: server `banner`: it wrote a line to standard output"),
+        "{called:?}"
     );
 }
 

@@ -222,6 +222,8 @@ fn programs_are_allowed_for_one_content_of_one_package() {
         "[[remote.allow]]\n",
         "[[remote.deny]]\nhots = \"x\"\n",
         "[stdio]\nallow = true\n",
+        "[[remote.allow]]\nhost = \"127.0.0.1:18801\"\n",
+        "[[remote.deny]]\nhost = \"[::1]:80\"\n",
     ] {
         plans.rules(unfit);
         let run = plans.run(&["p"]);
@@ -316,6 +318,9 @@ fn an_installed_package_keeps_its_data_and_a_directory_of_its_name_is_another() 
         plans.plan(0, &["tide-table", "--allow-stdio"])["root"],
         plan["root"]
     );
+    let said = plans.run(&["tide-table", "--allow-stdio"]).stderr;
+    let note = "note: the installed package tide-table; ./tide-table is the directory\n";
+    assert_eq!(said, note);
     assert_ne!(plans.plan(0, &["./tide-table"])["root"], plan["root"]);
     // Other places have data of their own, the same each time.
     let one = data(&plans.plan(0, &["p", "--allow-stdio"]));
@@ -649,5 +654,68 @@ fn python_keeps_what_it_compiles_out_of_the_package() {
     assert_eq!(
         plan["servers"][0]["stdio"]["inherited"],
         plan["servers"][1]["stdio"]["inherited"]
+    );
+}
+
+#[test]
+fn an_address_that_is_refused_is_refused_by_the_plan() {
+    let far = |url: &str| format!(r#"{{"type": "streamable-http", "url": "{url}"}}"#);
+    let plans = Plans::new(&format!(
+        r#"{{"private": {}, "cloud": {}, "public": {}, "here": {}}}"#,
+        far("https://10.9.8.7/mcp"),
+        far("https://169.254.169.254/x"),
+        far("https://93.184.216.34/x"),
+        far("http://127.0.0.1:1/x"),
+    ));
+    let plan = plans.plan(1, &["p"]);
+    let wanted = [
+        "private: unavailable",
+        "cloud: unavailable",
+        "public: on",
+        "here: on",
+    ];
+    assert_eq!(states(&plan), wanted);
+    assert_eq!(
+        plan["servers"][0]["reason"],
+        "10.9.8.7 is a private address; no connection is made there unless your apkit.toml has `[remote] private = [\"10.9.8.7\"]`"
+    );
+    plans.rules("[remote]\nprivate = [\"10.9.8.7\", \"169.254.169.254\"]\n");
+    assert_eq!(states(&plans.plan(0, &["p"])).len(), 4);
+}
+
+#[test]
+fn a_credential_in_the_place_of_a_value_of_the_package_says_so() {
+    let plans = Plans::new(
+        r#"{"far": {"type": "sse", "url": "https://tides.example.com/sse", "headers": {"X-Tenant": "t"}}}"#,
+    );
+    let given = |name: &str| {
+        let credential = format!("far:{name}=env:KEY");
+        let run = plans.run_with(&["p", "--credential", &credential], &[("KEY", "hush")]);
+        assert_eq!(run.status, Some(0), "{run:?}");
+        run.stdout
+    };
+    let replaced = given("x-tenant");
+    let line = "given: x-tenant from env KEY (replaces what the package sets)\n";
+    assert!(replaced.contains(line), "{replaced}");
+    assert!(given("X-Other").contains("given: X-Other from env KEY\n"));
+}
+
+#[test]
+fn credentials_that_are_missing_or_for_nobody_are_named() {
+    let plans = Plans::new(&format!("{{{ALMANAC}}}"));
+    let given = ["p", "--credential", "almanac:API_KEY=env:NOT_SET_ANYWHERE"];
+    let plan = plans.plan(1, &given);
+    let reason = plan["servers"][0]["reason"].as_str().expect("a reason");
+    let start = "programs are not allowed; besides, the credential API_KEY: ";
+    assert!(reason.starts_with(start), "{reason}");
+    let text =
+        "[[server]]\nplugin = \"tide-table\"\nserver = \"almanack\"\nenv.A = { value = \"x\" }\n";
+    let file = plans.private_file("keys.toml", text);
+    let file = file.to_str().expect("text");
+    let run = plans.run(&["p", "--allow-stdio", "--credentials", file]);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    assert_eq!(
+        run.stderr,
+        "note: the credentials are for a server almanack that tide-table does not have\n"
     );
 }

@@ -20,7 +20,7 @@ use super::connect::{self, Waiting};
 use super::place::Subjects;
 use super::trouble::Trouble;
 use crate::cli::exit::Exit;
-use crate::cli::failure::{Failure, say};
+use crate::cli::failure::{Failure, note, say};
 use crate::cli::output;
 
 const EXAMPLES: &str = "\
@@ -148,8 +148,15 @@ async fn call(
     arguments: Value,
 ) -> Result<Answered, Trouble> {
     let opened = connect::open(subjects, package, server, options).await;
-    let (session, _logs) = opened.map_err(Trouble::Failed)?;
+    let (session, _logs) = opened.map_err(failed)?;
     let answer = ask(&session, &server.name, tool, arguments).await;
+    if let Some(stray) = session.stray() {
+        note(&format!(
+            "server `{}`: {}",
+            visible(&server.name),
+            visible(&stray)
+        ));
+    }
     session.close().await;
     answer
 }
@@ -160,7 +167,7 @@ async fn ask(
     tool: &str,
     arguments: Value,
 ) -> Result<Answered, Trouble> {
-    let tools = session.tools().await.map_err(Trouble::Failed)?;
+    let tools = session.tools().await.map_err(failed)?;
     let own = tools.iter().find(|known| known.name == tool);
     let own = own.or_else(|| {
         let offered = |name: &str| names::offered(server, name) == tool;
@@ -179,8 +186,12 @@ async fn ask(
     match session.call(params, true).end(session.limit()).await {
         Ok(result) => Ok(Ok(result)),
         Err(CallError::Answered(error)) => Ok(Err(error)),
-        Err(error) => Err(Trouble::Failed(error.during(server, Step::Serve))),
+        Err(error) => Err(failed(error.during(server, Step::Serve))),
     }
+}
+
+fn failed(failure: session::Failure) -> Trouble {
+    Trouble::Failed(Box::new(failure))
 }
 
 /// Writes a result for people: texts as they are, all else by name.

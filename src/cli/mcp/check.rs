@@ -12,7 +12,7 @@ use apkit::mcp::session::{self, Facts};
 use apkit::render::{self, visible};
 
 use super::args::Common;
-use super::connect::{self, ProblemText, Waiting};
+use super::connect::{self, Looked, Waiting};
 use super::place::{Subject, Subjects};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
@@ -65,19 +65,6 @@ struct Document<'d> {
     servers: Vec<Checked<'d>>,
 }
 
-/// One package.
-#[derive(Serialize)]
-struct Looked<'d> {
-    name: &'d str,
-    path: String,
-    /// Why it has no servers.
-    disabled: Vec<ProblemText<'d>>,
-    #[serde(skip)]
-    label: &'d str,
-    #[serde(skip)]
-    is_empty: bool,
-}
-
 /// How one server answered.
 #[derive(Serialize)]
 struct Checked<'d> {
@@ -94,6 +81,8 @@ struct Checked<'d> {
     step: Option<&'static str>,
     /// Why it is off or failed.
     reason: Option<String>,
+    /// What its author should mend though it works.
+    warnings: Vec<String>,
     /// The last lines of its standard error, if it failed.
     stderr: Vec<String>,
     server: Option<Info>,
@@ -130,7 +119,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         .collect();
     let packages: Vec<_> = subjects.all.iter().map(Looked::of).collect();
     if let (Some(name), [], Some(first)) = (&arguments.server, &servers[..], subjects.all.first())
-        && packages.iter().all(|package| package.disabled.is_empty())
+        && !packages.iter().any(Looked::is_disabled)
     {
         connect::server(&first.plan, name)?;
     }
@@ -156,8 +145,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         "off" => arguments.strict,
         _ => false,
     };
-    let mut packages = document.packages.iter();
-    let is_disabled = packages.any(|package| !package.disabled.is_empty());
+    let is_disabled = document.packages.iter().any(Looked::is_disabled);
     Ok(match is_disabled || document.servers.iter().any(is_bad) {
         true => Exit::Findings,
         false => Exit::Clean,
@@ -187,6 +175,7 @@ async fn check<'d>(
         plan: off.map_or("on", Off::word),
         step: None,
         reason: None,
+        warnings: Vec::new(),
         stderr: Vec::new(),
         server: None,
         protocol_version: None,
@@ -211,6 +200,7 @@ async fn check<'d>(
     let facts = session.facts().clone();
     let tools = session.tools().await;
     checked.milliseconds = Some(started.elapsed().as_millis());
+    checked.warnings.extend(session.stray());
     session.close().await;
     checked.protocol_version = Some(facts.protocol_version.clone());
     checked.server = Some(Info {
@@ -232,33 +222,10 @@ impl Checked<'_> {
         self.state = "failed";
         self.step = Some(failure.step.word());
         self.reason = Some(failure.sentence());
+        // It is in the sentence.
+        self.warnings.clear();
         self.stderr = failure.stderr;
         self
-    }
-}
-
-impl<'d> Looked<'d> {
-    fn of(subject: &'d Subject) -> Self {
-        let plan = &subject.plan;
-        Self {
-            name: &plan.package,
-            path: plan.root.to_string_lossy().into_owned(),
-            disabled: plan.disabled.iter().map(ProblemText::of).collect(),
-            label: &subject.label,
-            is_empty: plan.servers.is_empty(),
-        }
-    }
-
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let label = visible(self.label);
-        for problem in &self.disabled {
-            let text = format!("{}: {}", problem.code, problem.message);
-            writeln!(out, "failed  {label}: {}", visible(&text))?;
-        }
-        if self.disabled.is_empty() && self.is_empty {
-            writeln!(out, "{label}: no servers")?;
-        }
-        Ok(())
     }
 }
 
@@ -285,6 +252,9 @@ impl Document<'_> {
                     let reason = reason.as_deref().unwrap_or_default();
                     writeln!(out, "{}", visible(reason))?;
                 }
+            }
+            for warning in &server.warnings {
+                writeln!(out, "        warning: {}", visible(warning))?;
             }
             for line in &server.stderr {
                 writeln!(out, "        | {}", visible(line))?;

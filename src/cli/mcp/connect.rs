@@ -1,6 +1,7 @@
 //! What the commands that open sessions share.
 
 use std::future::{Future, poll_fn};
+use std::io::{self, Write};
 use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
@@ -12,11 +13,11 @@ use apkit::mcp::credential::Credentials;
 use apkit::mcp::plan::{Plan, Problem, ServerPlan};
 use apkit::mcp::session::{self, Facts, Failure as ServerFailure, Logs, Session, Step};
 use apkit::mcp::{http, stdio};
-use apkit::net::{Egress, Proxies};
+use apkit::net::Proxies;
 use apkit::render::visible;
 use apkit::spec::near;
 
-use super::place::Subjects;
+use super::place::{Subject, Subjects};
 use super::stop::Stop;
 use super::trouble::Trouble;
 use crate::cli::failure::{Failure, say};
@@ -88,17 +89,13 @@ pub(super) fn interruptible<T>(future: impl Future<Output = T>) -> Result<Option
 pub(super) fn options(subjects: &Subjects, limit: Duration) -> Result<session::Options, Trouble> {
     let environment = subjects.session.environment();
     let variable = |name: &str| Some(environment.get(name)?.to_str()?.to_owned());
-    let mut egress = Egress::default();
-    for entry in &subjects.private {
-        egress = egress.allow(entry)?;
-    }
     let guard = stdio::this_program().map_err(Trouble::Runtime)?;
     Ok(session::Options {
         opening: limit,
         call: Some(limit),
         stdio: stdio::Limits::new(guard),
         http: http::Rules {
-            egress,
+            egress: subjects.egress.clone(),
             proxies: Proxies::from_variables(variable)?,
             ..http::Rules::default()
         },
@@ -154,6 +151,49 @@ impl<'p> ProblemText<'p> {
             code: problem.code,
             message: &problem.message,
         }
+    }
+}
+
+/// One package, for reports.
+#[derive(Serialize)]
+pub(super) struct Looked<'d> {
+    name: &'d str,
+    path: String,
+    /// Why it has no servers.
+    disabled: Vec<ProblemText<'d>>,
+    #[serde(skip)]
+    label: &'d str,
+    #[serde(skip)]
+    is_empty: bool,
+}
+
+impl<'d> Looked<'d> {
+    pub(super) fn of(subject: &'d Subject) -> Self {
+        let plan = &subject.plan;
+        Self {
+            name: &plan.package,
+            path: plan.root.to_string_lossy().into_owned(),
+            disabled: plan.disabled.iter().map(ProblemText::of).collect(),
+            label: &subject.label,
+            is_empty: plan.servers.is_empty(),
+        }
+    }
+
+    pub(super) fn is_disabled(&self) -> bool {
+        !self.disabled.is_empty()
+    }
+
+    /// A line for each reason, and one if there are simply no servers.
+    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let label = visible(self.label);
+        for problem in &self.disabled {
+            let text = format!("{}: {}", problem.code, problem.message);
+            writeln!(out, "failed  {label}: {}", visible(&text))?;
+        }
+        if self.disabled.is_empty() && self.is_empty {
+            writeln!(out, "{label}: no servers")?;
+        }
+        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@ mod call;
 mod check;
 mod connect;
 mod gate;
+mod keys;
 mod place;
 mod plan;
 mod serve;

@@ -8,16 +8,21 @@ use apkit::archive::Digest;
 use apkit::mcp::content;
 use apkit::mcp::credential::Keys;
 use apkit::mcp::gate::Gate;
-use apkit::mcp::plan::{self, Off, Places, Plan};
+use apkit::mcp::http;
+use apkit::mcp::plan::{self, Launch, Off, Places, Plan};
+use apkit::net::Egress;
 use apkit::package::{self, Package, Transport, Verdict};
+use apkit::render::visible;
 use apkit::source::Source;
 use apkit::spec::name::plugin_name_problem;
 use apkit::store::{POLICY_FILE, Policy, State, Store};
 
 use super::args::Common;
 use super::gate::{self, Rules};
+use super::keys;
+use super::trouble::Trouble;
 use crate::cli::failure::{Failure, note, show, slashed};
-use crate::cli::store::{Place, Scratch, Session};
+use crate::cli::store::{Place, Scratch, Session, was_interrupted};
 use crate::cli::target::Target;
 
 /// The packages that one run is about.
@@ -26,6 +31,8 @@ pub(super) struct Subjects {
     pub(super) keys: Keys,
     /// What may be connected to although it is no part of the internet.
     pub(super) private: Vec<String>,
+    /// The same as it is judged by.
+    pub(super) egress: Egress,
     /// The file of the user's own rules.
     pub(super) rules: PathBuf,
     pub(super) session: Session,
@@ -58,7 +65,24 @@ struct Found {
 
 impl Subjects {
     /// Finds or fetches the packages and plans what becomes of their servers.
+    ///
+    /// # Errors
+    ///
+    /// One of them is not there.
     pub(super) fn open(sources: &[OsString], common: &Common) -> Result<Self, Failure> {
+        Self::found(sources, common, false)
+    }
+
+    /// The same without those that are not there, of which it tells.
+    ///
+    /// # Errors
+    ///
+    /// None of them is there.
+    pub(super) fn open_some(sources: &[OsString], common: &Common) -> Result<Self, Failure> {
+        Self::found(sources, common, true)
+    }
+
+    fn found(sources: &[OsString], common: &Common, some_do: bool) -> Result<Self, Failure> {
         let mut session = Session::start()?;
         let store = session.store(&common.place)?;
         // A project's rules are not the user's.
@@ -81,20 +105,53 @@ impl Subjects {
             own: own.map(Store::policy),
             project,
         };
-        let keys = keys(common, &session)?;
-        let mut all = Vec::new();
-        for source in sources {
-            let found = find(source, &session, &store)?;
-            all.push(subject(found, common, &session, &store, &rules, &keys)?);
-        }
-        label(&mut all, sources);
+        let keys = keys::of(common, &session)?;
         let private = own.map(Store::policy).into_iter().flat_map(Policy::private);
-        let private = private.map(str::to_owned).collect();
+        let private: Vec<String> = private.map(str::to_owned).collect();
+        let mut egress = Egress::default();
+        for entry in &private {
+            egress = egress.allow(entry).map_err(Trouble::from)?;
+        }
+        let (mut all, mut typed, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+        for source in sources {
+            let opened = find(source, &session, &store)
+                .and_then(|found| subject(found, common, &session, &store, &rules, &keys));
+            match opened {
+                Ok(subject) => {
+                    all.push(subject);
+                    typed.push(source.clone());
+                }
+                Err(failure) if some_do && !was_interrupted() => missing.push(failure),
+                Err(failure) => return Err(failure),
+            }
+        }
+        if all.is_empty()
+            && let Some(failure) = missing.pop()
+        {
+            return Err(failure);
+        }
+        missing.iter().for_each(Failure::tell);
+        label(&mut all, &typed);
         session.end();
+        for server in all
+            .iter_mut()
+            .flat_map(|subject: &mut Subject| &mut subject.plan.servers)
+        {
+            let denied = match &server.launch {
+                Ok(Launch::StreamableHttp(endpoint) | Launch::Sse(endpoint)) => {
+                    http::judge(endpoint, &egress).err()
+                }
+                _ => None,
+            };
+            if let Some(denied) = denied {
+                server.launch = Err(Off::Unavailable(denied.to_string()));
+            }
+        }
         let subjects = Self {
             all,
             keys,
             private,
+            egress,
             rules: own_file,
             session,
         };
@@ -175,11 +232,21 @@ fn subject(
     let gate = gate::decide(&package, &digest, changes, rules);
     let variables = &session.environment().variables;
     let mut plan = plan::plan(&package, &places, variables, &gate);
-    for index in 0..plan.servers.len() {
-        let Some(server) = plan.servers.get_mut(index) else {
-            continue;
-        };
-        let slots = keys.slots(&plan.package, server);
+    let mut strangers: Vec<&str> = keys.servers_of(&plan.package).collect();
+    strangers.retain(|name| !plan.servers.iter().any(|server| server.name == *name));
+    strangers.dedup();
+    for name in strangers {
+        let package = &plan.package;
+        note(&format!(
+            "the credentials are for a server {} that {} does not have",
+            visible(name),
+            visible(package)
+        ));
+    }
+    // As if everything were allowed: what is missing is said beside what is not.
+    let ungated = plan::plan(&package, &places, variables, &Gate::open());
+    for (server, ungated) in plan.servers.iter_mut().zip(&ungated.servers) {
+        let slots = keys.slots(&plan.package, ungated);
         let problem = slots.iter().find_map(|slot| {
             let problem = slot.problem(variables)?;
             Some(format!("the credential {}: {problem}", slot.name()))
@@ -257,6 +324,11 @@ fn find(source: &OsStr, session: &Session, store: &Store) -> Result<Found, Failu
     if let Some(name) = text.filter(|text| plugin_name_problem(text).is_none())
         && installed.packages.contains_key(name)
     {
+        if path.join("plugin.json").exists() {
+            note(&format!(
+                "the installed package {name}; ./{name} is the directory"
+            ));
+        }
         let root = store.package_root(name);
         return Ok(Found::installed(name, root));
     }
@@ -316,36 +388,4 @@ impl Found {
             scratch: None,
         }
     }
-}
-
-/// The user's credentials: those of the file, and over them those of the command
-/// line.
-fn keys(common: &Common, session: &Session) -> Result<Keys, Failure> {
-    let file = match &common.credentials {
-        Some(file) => Some(file.clone()),
-        None => usual_file(session).filter(|file| file.symlink_metadata().is_ok()),
-    };
-    let mut keys = match file {
-        Some(file) => Keys::read(&file).map_err(Failure::Credentials)?,
-        None => Keys::default(),
-    };
-    for given in &common.given {
-        // Not by clap, which would show what it refuses.
-        keys.give(given.parse()?);
-    }
-    Ok(keys)
-}
-
-/// `apkit/credentials.toml` where programs of the user have their configuration.
-fn usual_file(session: &Session) -> Option<PathBuf> {
-    let environment = session.environment();
-    let variable = if cfg!(windows) {
-        "APPDATA"
-    } else {
-        "XDG_CONFIG_HOME"
-    };
-    let directory = environment.get(variable).map(PathBuf::from);
-    let directory = directory.filter(|directory| directory.is_absolute());
-    let directory = directory.or_else(|| Some(environment.home.as_ref()?.join(".config")))?;
-    Some(directory.join("apkit").join("credentials.toml"))
 }

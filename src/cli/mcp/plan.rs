@@ -246,6 +246,14 @@ impl<'s> Server<'s> {
         }
     }
 
+    /// Whether the package has a value of its own in that place.
+    fn replaces(&self, credential: &Credential) -> bool {
+        let remote = self.remote.iter().flat_map(|remote| remote.headers.keys());
+        let stdio = self.stdio.iter().flat_map(|stdio| stdio.env.keys());
+        let mut names = remote.chain(stdio);
+        names.any(|name| name.eq_ignore_ascii_case(&credential.name))
+    }
+
     fn write(&self, outline: &mut Outline<'_>) -> io::Result<()> {
         let style = match self.off {
             None => Style::Good,
@@ -270,7 +278,10 @@ impl<'s> Server<'s> {
             }
         }
         for credential in &self.credentials {
-            let given = format!("{} from {}", credential.name, credential.from);
+            let mut given = format!("{} from {}", credential.name, credential.from);
+            if self.replaces(credential) {
+                given.push_str(" (replaces what the package sets)");
+            }
             outline.row("given", &given)?;
         }
         Ok(())

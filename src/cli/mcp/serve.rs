@@ -57,7 +57,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let allowed = allowed(&arguments.allowed_tools)?;
-    let subjects = Subjects::open(&arguments.sources, &arguments.common)?;
+    let subjects = Subjects::open_some(&arguments.sources, &arguments.common)?;
     let options = serve::Options {
         session: connect::options(&subjects, arguments.waiting.limit())?,
         wait: arguments.wait.map(Duration::from_secs),
@@ -76,7 +76,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
         for server in &plan.servers {
             if let Err(off) = &server.launch {
-                tell(&format!("server `{}` is not offered: {off}", server.name));
+                let name = match subjects.all.len() {
+                    1 => format!("`{}`", server.name),
+                    _ => format!("`{}` of {}", server.name, subject.label),
+                };
+                tell(&format!("server {name} is not offered: {off}"));
             }
             let credentials = match connect::credentials(&subjects, &plan.package, server) {
                 Ok(credentials) => credentials,
@@ -86,7 +90,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
                 }
             };
             servers.push(Server {
-                package: plan.package.clone(),
+                // Packages of one name are told apart by their SOURCE.
+                package: subject.label.clone(),
                 plan: server.clone(),
                 credentials,
             });

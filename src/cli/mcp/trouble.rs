@@ -78,7 +78,7 @@ pub(crate) enum Trouble {
 
     /// The server failed.
     #[error("call the tool: {}", shown(.0))]
-    Failed(session::Failure),
+    Failed(Box<session::Failure>),
 }
 
 /// A failure for people: what a server wrote is written out harmlessly.

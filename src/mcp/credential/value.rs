@@ -117,7 +117,7 @@ pub(super) fn open_private(path: &Path) -> Result<File, String> {
         .map_err(|error| format!("{shown}: {error}"))?;
     if !sys::is_private(&metadata) {
         return Err(format!(
-            "other users may read {shown}; chmod 600 keeps it to you"
+            "other users may read {shown}; run chmod 600 {shown}"
         ));
     }
     Ok(file)

@@ -63,19 +63,32 @@ impl Allowed {
     /// Whether the tool of these names is allowed. It may be named as it is
     /// offered or as its server alone would be.
     pub fn allows(&self, names: [&str; 2]) -> bool {
-        self.patterns.iter().any(|entry| {
-            let whole_server = entry
-                .strip_prefix("mcp__")
-                .is_some_and(|server| !server.contains("__") && !server.contains('*'));
-            names.into_iter().any(|name| {
-                pattern::fits(entry, name)
-                    || whole_server
-                        && name
-                            .strip_prefix(entry.as_str())
-                            .is_some_and(|rest| rest.starts_with("__"))
-            })
-        })
+        self.patterns.iter().any(|entry| fits(entry, names))
     }
+
+    /// The entries that fit no tool of these names.
+    pub(super) fn idle(&self, tools: &[[String; 2]]) -> impl Iterator<Item = &str> {
+        let entries = self.patterns.iter().filter(|entry| {
+            let mut names = tools
+                .iter()
+                .map(|names| names.each_ref().map(String::as_str));
+            !names.any(|names| fits(entry, names))
+        });
+        entries.map(String::as_str)
+    }
+}
+
+fn fits(entry: &str, names: [&str; 2]) -> bool {
+    let whole_server = entry
+        .strip_prefix("mcp__")
+        .is_some_and(|server| !server.contains("__") && !server.contains('*'));
+    names.into_iter().any(|name| {
+        pattern::fits(entry, name)
+            || whole_server
+                && name
+                    .strip_prefix(entry)
+                    .is_some_and(|rest| rest.starts_with("__"))
+    })
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ use super::host::{self, Line, Message, Out};
 use super::table::Table;
 use super::upstream::{State, Upstream, lock};
 use super::{Launcher, Report, patience};
+use crate::mcp::session::Tool;
 
 /// How long the last lines may take to be read.
 const FLUSH: Duration = Duration::from_secs(1);
@@ -286,10 +287,31 @@ impl Bridge {
                 (self.report)(collision);
             }
         }
+        self.tell_idle();
         let mut known = lock(&self.table);
         let differs = table.differs(&known);
         *known = Arc::new(table);
         differs
+    }
+
+    /// Tells of entries of the list that allow nothing, once all servers are there.
+    fn tell_idle(&self) {
+        let Some(allowed) = &self.allowed else { return };
+        if !self.upstreams.iter().all(|upstream| upstream.is_settled()) {
+            return;
+        }
+        let tools = self.upstreams.iter().flat_map(|upstream| {
+            let names = |tool: &Tool| upstream.names(&tool.name);
+            let state = upstream.state();
+            state.tools().iter().map(names).collect::<Vec<_>>()
+        });
+        let tools: Vec<_> = tools.collect();
+        for entry in allowed.idle(&tools) {
+            let text = format!("--allowed-tools: {entry} fits no tool");
+            if lock(&self.told).insert(text.clone()) {
+                (self.report)(&text);
+            }
+        }
     }
 
     /// Brings the table up to date, and tells the host if it was told otherwise.

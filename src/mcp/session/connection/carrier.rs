@@ -102,13 +102,13 @@ impl Carrier {
         self.sends.abort_all();
         let _ = tokio::time::timeout(CLOSING, transport.close()).await;
         drop(transport);
-        let (cause, stderr) = (self.post.words)();
-        let cause = match cause {
+        let mut words = (self.post.words)();
+        let cause = match words.ending.take() {
             Some(cause) => cause,
             None if closed => "the connection was closed".to_owned(),
             None => "the server ended the connection".to_owned(),
         };
-        let failure = Failure::new(&self.server, Step::Serve, cause).stderr(stderr);
+        let failure = Failure::new(&self.server, Step::Serve, cause).words(words);
         // Before the answers' senders are dropped: whoever waits looks here then.
         ended.send_replace(Some(failure));
     }
