@@ -167,8 +167,7 @@ pub fn judge(endpoint: &Endpoint, egress: &Egress) -> Result<(), Denied> {
         Some(Host::Ipv6(address)) => address.into(),
         Some(Host::Domain(_)) | None => return Ok(()),
     };
-    let loopback = redirect::names_loopback(&endpoint.url);
-    egress.judge(&format!("{address}"), address, loopback)
+    egress.judge(&format!("{address}"), address, endpoint.is_here)
 }
 
 /// Connects to a server over MCP Streamable HTTP. Nothing is sent before the first
