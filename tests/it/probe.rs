@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use apkit::mcp::credential::Credentials;
 use apkit::mcp::plan::Process;
@@ -20,6 +20,13 @@ use serde_json::{Value, json};
 
 use crate::support::Place;
 
+/// When the program, or the last of its sources, was changed.
+fn changed(path: &Path) -> Option<SystemTime> {
+    std::fs::metadata(path)
+        .and_then(|file| file.modified())
+        .ok()
+}
+
 /// The program. It stands beside the tests, and is built if only they were.
 pub(crate) fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
@@ -28,7 +35,12 @@ pub(crate) fn program() -> &'static Path {
         let profile = test.ancestors().nth(2).expect("target/PROFILE/deps/it");
         let name = format!("probe{}", std::env::consts::EXE_SUFFIX);
         let program = profile.join("examples").join(name);
-        if !program.exists() {
+        let sources = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/probe"));
+        let sources = sources.expect("the probe's sources");
+        let newest = sources
+            .filter_map(|source| changed(&source.expect("an entry").path()))
+            .max();
+        if changed(&program) < newest {
             let name = profile.file_name().expect("a profile").to_string_lossy();
             let name = if name == "debug" { "dev" } else { &name };
             let built = Command::new(env!("CARGO"))
