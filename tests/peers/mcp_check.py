@@ -32,7 +32,7 @@ def servers(args, user):
         "clock": {"type": "stdio", "command": "mcp-server-time", "args": ["--local-timezone", "Etc/UTC"]},
         "fetch": {"type": "stdio", "command": "python3", "args": ["-m", "mcp_server_fetch", "--allow-private-ips"]},
         # No interpreter is named, and the working directory is not there before.
-        "python": {"type": "stdio", "command": "./bin/tide server.py", "cwd": "${PLUGIN_DATA}/work/deep"},
+        "python": {"type": "stdio", "command": "./bin/tide server.py", "cwd": "${PLUGIN_DATA}/state/deep"},
         "python-old": {"type": "stdio", "command": "python-old", "args": ["./bin/tide server.py"]},
     }
     for version in SDK:
@@ -137,7 +137,7 @@ def calls(c, args, user, path):
     data = pathlib.Path(env["PLUGIN_DATA"])
 
     status, result = call("python", "place")
-    c.same("a working directory below the data is made", texts(result), [str(data / "work/deep")])
+    c.same("a working directory below the data is made", texts(result), [str(data / "state/deep")])
     status, result = call("python-old", "place")
     c.same("without cwd a server runs in the package", texts(result), [str(path.resolve())])
     status, result = call("files", "write_file", {"path": str(data / "notes.txt"), "content": "ebb\n"})
