@@ -33,7 +33,7 @@ pub use tools::Tool;
 
 use connection::{Connection, Post};
 
-use super::credential::Credentials;
+use super::credential::{Credentials, Secrets};
 use super::plan::{Launch, ServerPlan};
 use super::stdio::Stdio;
 use super::wire::Results;
@@ -90,13 +90,16 @@ pub async fn open(
     let deadline = Deadline::after(options.opening);
     let (mut limits, mut rules) = (options.stdio.clone(), options.http.clone());
     (limits.results, rules.results) = (Results::Text, Results::Text);
-    let unusable = |error: http::StartError| Failure::new(name, Step::Connect, error.to_string());
+    let secrets = Secrets::of(credentials);
+    let failed = |step, error: &dyn std::error::Error| {
+        Failure::new(name, step, secrets.masked(&error.to_string()))
+    };
+    let unusable = |error: http::StartError| failed(Step::Connect, &error);
     match launch {
         Launch::Stdio(process) => {
             let starting = Stdio::start(process, credentials, &limits);
             let stdio = deadline.keep(name, Step::Start, starting).await?;
-            let stdio =
-                stdio.map_err(|error| Failure::new(name, Step::Start, error.to_string()))?;
+            let stdio = stdio.map_err(|error| failed(Step::Start, &error))?;
             let watch = stdio.watch();
             let words = move || {
                 let ending = watch.ending().map(|ending| ending.to_string());
@@ -105,28 +108,30 @@ pub async fn open(
             let post = Post {
                 words: Box::new(words),
                 dying: DYING,
+                secrets,
             };
             Session::over(name, stdio, post, options, deadline).await
         }
         Launch::StreamableHttp(endpoint) => {
             let transport = http::streamable(endpoint, credentials, &rules);
             let transport = transport.map_err(unusable)?;
-            let post = last_words(transport.watch());
+            let post = last_words(transport.watch(), secrets);
             Session::over(name, transport, post, options, deadline).await
         }
         Launch::Sse(endpoint) => {
             let transport = http::sse(endpoint, credentials, &rules);
             let transport = transport.map_err(unusable)?;
-            let post = last_words(transport.watch());
+            let post = last_words(transport.watch(), secrets);
             Session::over(name, transport, post, options, deadline).await
         }
     }
 }
 
-fn last_words(watch: http::Watch) -> Post {
+fn last_words(watch: http::Watch, secrets: Secrets) -> Post {
     Post {
         words: Box::new(move || (watch.last(), Vec::new())),
         dying: Duration::ZERO,
+        secrets,
     }
 }
 

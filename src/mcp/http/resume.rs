@@ -180,7 +180,7 @@ impl Resumable {
         self.failed = 0;
         let bad = |error: serde_json::Error| Failure::Message {
             address: address(),
-            detail: format!("{error}"),
+            detail: self.exchange.masked(&error.to_string()),
         };
         let outline: Outline = match serde_json::from_str(&event.data) {
             Ok(outline) => outline,

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::failure::{CallError, Failure, Step};
+use crate::mcp::credential::Secrets;
 use carrier::Carrier;
 
 /// How many log messages wait for whoever reads them; the next ones are dropped.
@@ -28,6 +29,8 @@ pub(super) struct Post {
     /// How long to wait for its end when a message cannot be sent: a process that
     /// ends closes its input first, and its end is the reason to tell.
     pub(super) dying: Duration,
+    /// What no failure may show.
+    pub(super) secrets: Secrets,
 }
 
 /// The result of a request: its text as the server wrote it.
@@ -62,6 +65,7 @@ pub(super) struct Connection {
     /// Its tools are others now.
     pub(super) changed: Arc<Notify>,
     ended: watch::Receiver<Option<Failure>>,
+    post: Arc<Post>,
 }
 
 impl Connection {
@@ -78,7 +82,7 @@ impl Connection {
         let (ended, end) = watch::channel(None);
         let (logs, read_logs) = mpsc::channel(LOGS);
         let changed = Arc::new(Notify::new());
-        let carrier = Carrier::new(server, &changed, logs, post);
+        let carrier = Carrier::new(server, &changed, logs, Arc::clone(&post));
         tokio::spawn(carrier.carry(transport, orders, ended));
         let connection = Self {
             commands,
@@ -86,8 +90,14 @@ impl Connection {
             server: server.into(),
             changed,
             ended: end,
+            post,
         };
         (connection, read_logs)
+    }
+
+    /// What no failure may show.
+    pub(super) fn secrets(&self) -> &Secrets {
+        &self.post.secrets
     }
 
     /// Sends a request. With `progress`, the server is asked to report.

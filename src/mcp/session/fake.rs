@@ -74,6 +74,7 @@ pub(crate) async fn session(
         }
     });
     let post = Post {
+        secrets: crate::mcp::credential::Secrets::default(),
         words: Box::new(|| (None, vec!["the last line".to_owned()])),
         dying: Duration::ZERO,
     };

@@ -48,7 +48,8 @@ pub(super) async fn list(
     if !facts.capabilities.contains_key("tools") {
         return Ok(Vec::new());
     }
-    let failed = |cause: String| Failure::new(server, Step::ListTools, cause);
+    let secrets = connection.secrets();
+    let failed = |cause: String| Failure::new(server, Step::ListTools, secrets.masked(&cause));
     let mut tools: Vec<Tool> = Vec::new();
     let mut bytes = 0_usize;
     let mut seen = HashSet::new();
@@ -62,7 +63,8 @@ pub(super) async fn list(
             .call("tools/list", params, false)
             .end(limit)
             .await;
-        let answer = answer.map_err(|error| error.during(server, Step::ListTools))?;
+        let answer =
+            answer.map_err(|error| error.without(secrets).during(server, Step::ListTools))?;
         bytes = bytes.saturating_add(answer.get().len());
         let page: Page = serde_json::from_str(answer.get())
             .map_err(|error| failed(format!("its list of tools cannot be read: {error}")))?;

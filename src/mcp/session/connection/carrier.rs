@@ -97,6 +97,7 @@ impl Carrier {
             None if closed => "the connection was closed".to_owned(),
             None => "the server ended the connection".to_owned(),
         };
+        let cause = self.post.secrets.masked(&cause);
         let failure = Failure::new(&self.server, Step::Serve, cause).stderr(stderr);
         // Before the answers' senders are dropped: whoever waits looks here then.
         ended.send_replace(Some(failure));
@@ -221,6 +222,7 @@ impl Carrier {
 
     fn fail(&mut self, id: u64, cause: &str) {
         if let Some(waiting) = self.waiting.remove(&id) {
+            let cause = self.post.secrets.masked(cause);
             let failure = Failure::new(&self.server, Step::Serve, cause);
             let _ = waiting.answer.send(Err(CallError::Failed(failure)));
         }
