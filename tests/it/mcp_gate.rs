@@ -188,3 +188,38 @@ fn a_number_is_not_taken_for_this_machine() {
     );
     assert_eq!(second.targets(), Vec::<String>::new());
 }
+
+#[test]
+fn a_server_is_allowed_in_its_own_case_and_denied_in_any() {
+    let place = Place::new();
+    package(&place, "p", &[("almanac", &[]), ("ALMANAC", &[])]);
+    let states = || {
+        let plan = run(&place, &["plan", "p", "--json"]);
+        let plan: Value = serde_json::from_str(&plan.stdout).expect("JSON");
+        let servers = plan["servers"].as_array().expect("a list");
+        let is_on = |server: &Value| server["state"] == "on";
+        servers.iter().map(is_on).collect::<Vec<bool>>()
+    };
+    allow(&place, "server = \"almanac\"\n");
+    assert_eq!(states(), [true, false]);
+    allow(&place, "server = \"*\"\n");
+    assert_eq!(states(), [true, true]);
+    allow(&place, "[[stdio.deny]]\nserver = \"almanac\"\n");
+    assert_eq!(states(), [false, false]);
+}
+
+#[test]
+fn an_entry_that_allows_nothing_is_named_with_its_place() {
+    let place = Place::new();
+    package(&place, "p", &[("s", &[])]);
+    place.write("store/apkit.toml", "[remote]\nprivate = [\"bad entry!\"]\n");
+    for command in ["plan", "check"] {
+        let run = run(&place, &[command, "p"]);
+        assert_eq!(run.status, Some(2), "{run:?}");
+        assert!(
+            run.stderr
+                .contains("apkit.toml:2:12: it is no rule to allow \"bad entry!\": write a host"),
+            "{run:?}"
+        );
+    }
+}
