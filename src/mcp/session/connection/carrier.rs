@@ -97,8 +97,7 @@ impl Carrier {
             None if closed => "the connection was closed".to_owned(),
             None => "the server ended the connection".to_owned(),
         };
-        let cause = self.post.secrets.masked(&cause);
-        let failure = Failure::new(&self.server, Step::Serve, cause).stderr(stderr);
+        let failure = self.failure(&cause).stderr(stderr);
         // Before the answers' senders are dropped: whoever waits looks here then.
         ended.send_replace(Some(failure));
     }
@@ -144,7 +143,11 @@ impl Carrier {
                 let Some(waiting) = own(&id).and_then(|id| self.waiting.remove(&id)) else {
                     return;
                 };
-                let _ = waiting.answer.send(result.map_err(CallError::Answered));
+                let answer = result.map_err(|error| match wire::is_lost(&error) {
+                    true => CallError::Failed(self.failure(&error.message)),
+                    false => CallError::Answered(error),
+                });
+                let _ = waiting.answer.send(answer);
             }
             Incoming::Request(id, method) => {
                 if self.sends.len() >= ANSWERS {
@@ -222,10 +225,13 @@ impl Carrier {
 
     fn fail(&mut self, id: u64, cause: &str) {
         if let Some(waiting) = self.waiting.remove(&id) {
-            let cause = self.post.secrets.masked(cause);
-            let failure = Failure::new(&self.server, Step::Serve, cause);
+            let failure = self.failure(cause);
             let _ = waiting.answer.send(Err(CallError::Failed(failure)));
         }
+    }
+
+    fn failure(&self, cause: &str) -> Failure {
+        Failure::new(&self.server, Step::Serve, self.post.secrets.masked(cause))
     }
 }
 
