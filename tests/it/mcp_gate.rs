@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::mcp_support::{Host, apkit, package, package_of, run};
-use crate::support::Place;
+use crate::support::{Place, finish};
 use crate::web::{Reply, Server};
 
 /// The digest of the package `p` as it is now.
@@ -222,4 +222,22 @@ fn an_entry_that_allows_nothing_is_named_with_its_place() {
             "{run:?}"
         );
     }
+}
+
+#[test]
+fn a_credential_for_servers_of_several_packages_is_for_none() {
+    let place = Place::new();
+    package(&place, "p", &[("s", &[])]);
+    package(&place, "q", &[("s", &[])]);
+    let check = |given: &str| {
+        let arguments = ["check", "p", "q", "--allow-stdio", "--credential", given];
+        finish(apkit(&place).args(arguments).env("VALUE", "a word"))
+    };
+    let refused = check("s:KEY=env:VALUE");
+    assert_eq!(refused.status, Some(2), "{refused:?}");
+    assert_eq!(
+        refused.stderr,
+        "error: failed to give the server s a credential: several packages have one; write p/s or q/s\n"
+    );
+    assert_eq!(check("q/s:KEY=env:VALUE").status, Some(0));
 }
