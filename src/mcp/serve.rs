@@ -112,16 +112,12 @@ pub async fn run(
             (name, label, launcher)
         })
         .collect();
-    bridge::run(
-        launchers,
-        options.wait,
-        options.allowed,
-        input,
-        output,
-        stop,
-        report,
-    )
-    .await;
+    let terms = bridge::Terms {
+        wait: options.wait,
+        allowed: options.allowed,
+        room: options.session.room,
+    };
+    bridge::run(launchers, terms, input, output, stop, report).await;
 }
 
 /// What stands for each server in the names of its tools: its own name, and in

@@ -10,6 +10,7 @@ mod failure;
 #[cfg(test)]
 pub(crate) mod fake;
 mod handshake;
+mod room;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -29,6 +30,8 @@ use tokio::time::Instant;
 pub use connection::{Answer, Call, Heard};
 pub use failure::{CallError, Failure, Step};
 pub use handshake::{Facts, LATEST, VERSIONS};
+pub use room::Room;
+pub(super) use room::Waiting;
 pub use tools::Tool;
 
 use connection::{Connection, Post};
@@ -55,6 +58,8 @@ pub struct Options {
     pub stdio: stdio::Limits,
     /// How servers are reached over HTTP.
     pub http: http::Rules,
+    /// Where what they say waits.
+    pub room: Room,
 }
 
 /// An initialized session. It ends, and with it the server's process, when the
@@ -109,29 +114,31 @@ pub async fn open(
                 words: Box::new(words),
                 dying: DYING,
                 secrets,
+                room: options.room.clone(),
             };
             Session::over(name, stdio, post, options, deadline).await
         }
         Launch::StreamableHttp(endpoint) => {
             let transport = http::streamable(endpoint, credentials, &rules);
             let transport = transport.map_err(unusable)?;
-            let post = last_words(transport.watch(), secrets);
+            let post = last_words(transport.watch(), secrets, options);
             Session::over(name, transport, post, options, deadline).await
         }
         Launch::Sse(endpoint) => {
             let transport = http::sse(endpoint, credentials, &rules);
             let transport = transport.map_err(unusable)?;
-            let post = last_words(transport.watch(), secrets);
+            let post = last_words(transport.watch(), secrets, options);
             Session::over(name, transport, post, options, deadline).await
         }
     }
 }
 
-fn last_words(watch: http::Watch, secrets: Secrets) -> Post {
+fn last_words(watch: http::Watch, secrets: Secrets, options: &Options) -> Post {
     Post {
         words: Box::new(move || (watch.last(), Vec::new())),
         dying: Duration::ZERO,
         secrets,
+        room: options.room.clone(),
     }
 }
 

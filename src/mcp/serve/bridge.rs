@@ -14,7 +14,7 @@ use rmcp::model::{ErrorCode, ErrorData};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
@@ -23,7 +23,10 @@ use super::host::{self, Line, Message, Out};
 use super::table::Table;
 use super::upstream::{State, Upstream, lock};
 use super::{Launcher, Report};
+use crate::mcp::session::Room;
 
+/// How many requests may be worked on. Of those, calls have a limit of their own.
+const TASKS: usize = 8192;
 /// How long calls on their way may still take when the host's input has ended.
 const GRACE: Duration = Duration::from_secs(1);
 /// How long the last lines may take to be read.
@@ -47,10 +50,18 @@ struct Bridge {
     report: Report,
 }
 
+/// How servers are offered.
+pub(super) struct Terms {
+    /// How long a host waits for them at the start.
+    pub(super) wait: Duration,
+    pub(super) allowed: Option<Allowed>,
+    /// Where what they say waits for the host.
+    pub(super) room: Room,
+}
+
 pub(super) async fn run(
     launchers: Vec<(String, String, Box<dyn Launcher>)>,
-    wait: Duration,
-    allowed: Option<Allowed>,
+    terms: Terms,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
     stop: impl Future<Output = ()>,
@@ -66,13 +77,13 @@ pub(super) async fn run(
             Arc::new(Upstream::new(server, label, launcher, changes, level))
         })
         .collect();
-    let (out, written) = host::write(output);
+    let (out, written) = host::write(output, terms.room);
     let mut lines = host::read(input);
     let bridge = Arc::new(Bridge {
         upstreams,
-        allowed,
+        allowed: terms.allowed,
         changes: changed,
-        patience: Instant::now() + wait,
+        patience: Instant::now() + terms.wait,
         out,
         table: Mutex::default(),
         calls: Mutex::default(),
@@ -90,16 +101,10 @@ pub(super) async fn run(
 
     let mut tasks = JoinSet::new();
     tokio::pin!(stop);
-    let ended = loop {
-        tokio::select! {
-            line = lines.recv() => match line {
-                Some(line) => bridge.hear(line, &mut tasks).await,
-                None => break true,
-            },
-            Some(_) = tasks.join_next() => {}
-            () = bridge.out.closed() => break false,
-            () = &mut stop => break false,
-        }
+    let ended = tokio::select! {
+        () = bridge.read(&mut lines, &mut tasks) => true,
+        () = bridge.out.closed() => false,
+        () = &mut stop => false,
     };
     if ended {
         let _ = timeout(GRACE, async { while tasks.join_next().await.is_some() {} }).await;
@@ -118,6 +123,21 @@ pub(super) async fn run(
 }
 
 impl Bridge {
+    /// Hears the host until its input ends. A host that does not read is not heard
+    /// either: what waits for it would grow without end.
+    async fn read(self: &Arc<Self>, lines: &mut mpsc::Receiver<Line>, tasks: &mut JoinSet<()>) {
+        loop {
+            self.out.room().await;
+            tokio::select! {
+                line = lines.recv() => match line {
+                    Some(line) => self.hear(line, tasks).await,
+                    None => return,
+                },
+                Some(_) = tasks.join_next() => {}
+            }
+        }
+    }
+
     async fn hear(self: &Arc<Self>, line: Line, tasks: &mut JoinSet<()>) {
         let line = match line {
             Line::Text(line) if line.trim_ascii().is_empty() => return,
@@ -128,6 +148,10 @@ impl Bridge {
             }
         };
         for message in host::messages(&line) {
+            // One line can hold very many.
+            while tasks.len() >= TASKS {
+                tasks.join_next().await;
+            }
             match message {
                 Ok(Message::Request { id, method, params }) => {
                     self.request(id, &method, params, tasks).await;
@@ -168,6 +192,7 @@ impl Bridge {
                 let (bridge, id) = (Arc::clone(self), id.to_owned());
                 tasks.spawn(async move {
                     bridge.settle().await;
+                    bridge.out.room().await;
                     bridge.listed.store(true, Ordering::Relaxed);
                     bridge.refresh();
                     let table = bridge.table();

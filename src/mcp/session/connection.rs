@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::failure::{CallError, Failure, Step};
+use super::room::Room;
 use crate::mcp::credential::Secrets;
 use carrier::Carrier;
 
@@ -31,6 +32,8 @@ pub(super) struct Post {
     pub(super) dying: Duration,
     /// What no failure may show.
     pub(super) secrets: Secrets,
+    /// Where what it says waits.
+    pub(super) room: Room,
 }
 
 /// The result of a request: its text as the server wrote it.
@@ -51,6 +54,8 @@ enum Command {
 }
 
 struct Waiting {
+    /// Whether it is a call of a tool, whose answer goes to somebody else.
+    is_call: bool,
     answer: oneshot::Sender<Answer>,
     progress: mpsc::Sender<Box<RawValue>>,
 }
@@ -112,6 +117,7 @@ impl Connection {
         let (answer, answered) = oneshot::channel();
         let (report, reports) = mpsc::channel(PROGRESS);
         let waiting = Waiting {
+            is_call: method == "tools/call",
             answer,
             progress: report,
         };

@@ -53,6 +53,7 @@ pub(crate) fn options() -> Options {
         call: Some(Duration::from_secs(5)),
         stdio: Limits::new("/nowhere".into()),
         http: Rules::default(),
+        room: super::Room::default(),
     }
 }
 
@@ -75,6 +76,7 @@ pub(crate) async fn session(
     });
     let post = Post {
         secrets: crate::mcp::credential::Secrets::default(),
+        room: options.room.clone(),
         words: Box::new(|| (None, vec!["the last line".to_owned()])),
         dying: Duration::ZERO,
     };

@@ -59,10 +59,14 @@ impl Host {
                 .build()
                 .unwrap();
             let report: Report = Arc::new(move |text| told.lock().unwrap().push(text.to_owned()));
+            let terms = bridge::Terms {
+                wait: Duration::from_millis(500),
+                allowed,
+                room: fake::options().room,
+            };
             runtime.block_on(bridge::run(
                 launchers,
-                Duration::from_millis(500),
-                allowed,
+                terms,
                 reader,
                 writer,
                 async move { stopping.notified().await },

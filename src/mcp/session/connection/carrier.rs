@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use rmcp::RoleClient;
-use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId};
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -18,11 +18,14 @@ use tokio::task::JoinSet;
 
 use super::{Command, Post, Waiting};
 use crate::mcp::session::failure::{CallError, Failure, Step};
+use crate::mcp::session::room::Room;
 use crate::mcp::wire::{self, Incoming};
 
 /// How many answers to a server's own requests may be on their way. A server
 /// that asks faster than it reads gets no more of them.
 const ANSWERS: usize = 64;
+/// A log message that is longer, in bytes, is dropped if others wait.
+const LOG_BYTES: usize = 64 << 10;
 /// How long a transport may take to end.
 const CLOSING: Duration = Duration::from_secs(10);
 
@@ -71,12 +74,16 @@ impl Carrier {
         ended: watch::Sender<Option<Failure>>,
     ) {
         let closed = loop {
+            // Only calls are kept waiting so: a server that is being opened has a
+            // time limit.
+            let is_called = self.waiting.values().any(|waiting| waiting.is_call);
+            let room = is_called.then(|| self.post.room.clone());
             tokio::select! {
                 order = orders.recv() => match order {
                     None | Some(Command::Close) => break true,
                     Some(order) => self.order(&mut transport, order).await,
                 },
-                message = transport.receive() => match message {
+                message = receive(&mut transport, room) => match message {
                     None => break false,
                     Some(message) => self.hear(&mut transport, message.into()).await,
                 },
@@ -168,7 +175,10 @@ impl Carrier {
             Incoming::Notification(method, params) => match method.as_str() {
                 "notifications/tools/list_changed" => self.changed.notify_one(),
                 "notifications/message" => {
-                    if let Some(params) = params {
+                    let is_alone = self.logs.capacity() == self.logs.max_capacity();
+                    if let Some(params) = params
+                        && (is_alone || params.get().len() <= LOG_BYTES)
+                    {
                         let _ = self.logs.try_send(params);
                     }
                 }
@@ -233,6 +243,17 @@ impl Carrier {
     fn failure(&self, cause: &str) -> Failure {
         Failure::new(&self.server, Step::Serve, self.post.secrets.masked(cause))
     }
+}
+
+/// The next message; none while `room` is full.
+async fn receive<T: Transport<RoleClient>>(
+    transport: &mut T,
+    room: Option<Room>,
+) -> Option<ServerJsonRpcMessage> {
+    if let Some(room) = room {
+        room.free().await;
+    }
+    transport.receive().await
 }
 
 #[derive(Deserialize)]
