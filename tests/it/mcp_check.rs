@@ -141,3 +141,11 @@ fn a_list_without_an_end_costs_its_own_server() {
     );
     assert!(lines[1].starts_with("ok      good: "), "{checked:?}");
 }
+
+#[test]
+fn a_package_by_two_names_is_checked_once() {
+    let place = Place::new();
+    package(&place, "p", &[("good", &[])]);
+    let checked = run(&place, &["check", "p", "./p/plugin.json", "--allow-stdio"]);
+    assert_eq!(checked.stdout.lines().count(), 1, "{checked:?}");
+}

@@ -81,10 +81,15 @@ impl Subjects {
             project,
         };
         let keys = keys(common, &session)?;
-        let mut all = Vec::new();
+        let mut all: Vec<Subject> = Vec::new();
         for source in sources {
             let found = find(source, &session, &store)?;
-            all.push(subject(found, common, &session, &store, &rules, &keys)?);
+            let subject = subject(found, common, &session, &store, &rules, &keys)?;
+            // The same package by two names.
+            let is_same = |known: &Subject| known.plan.root == subject.plan.root;
+            if !all.iter().any(is_same) {
+                all.push(subject);
+            }
         }
         let private = own.map(Store::policy).into_iter().flat_map(Policy::private);
         let private = private.map(str::to_owned).collect();
