@@ -8,6 +8,7 @@
 //! from. Nothing is ever unpacked by a library.
 
 mod copy;
+mod difference;
 mod fold;
 mod limits;
 mod link;
@@ -20,11 +21,12 @@ mod walk;
 mod write;
 
 pub use copy::copy_directory;
+pub use difference::{Change, ChangeKind};
 pub(crate) use fold::fold;
 pub use limits::Limits;
 pub use path::{EntryPath, PathProblem};
 pub use read::{Format, root_of, unpack};
 pub use refusal::{LeftOut, LeftOutReason, LinkProblem, Refusal};
 pub use stage::{Count, Links, Stage, Staged};
-pub use tree::{Change, ChangeKind, Digest, ListingError, Node, Tree};
+pub use tree::{Digest, ListingError, Node, Tree};
 pub use write::{Content, Item, tgz, zip};

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
 
+use super::difference::{Change, ChangeKind, change};
 use super::walk::{self, Found};
 use super::{EntryPath, Limits, PathProblem, Refusal};
 
@@ -146,40 +147,45 @@ impl Tree {
                     limit: limits.entries,
                 });
             }
-            let path = EntryPath::parse(&visit.path).and_then(|path| {
-                if path.parts().count() > limits.parts {
-                    Err(PathProblem::TooDeep(limits.parts))
-                } else {
-                    Ok(path)
-                }
-            });
-            let path = path.map_err(|problem| Refusal::Path {
-                entry: visit.name(),
-                problem,
-            })?;
-            let node = match &visit.found {
-                Found::Directory => continue,
-                Found::Special(kind) => {
-                    return Err(Refusal::Kind {
-                        entry: visit.name(),
-                        kind,
-                    });
-                }
-                Found::Link(target) => Node::Link {
-                    target: String::from_utf8_lossy(target).into_owned(),
-                },
-                Found::File(metadata) => {
-                    let (sha256, size) = read_file(&visit, limits, &mut total)?;
-                    Node::File {
-                        sha256,
-                        size,
-                        executable: walk::is_executable(metadata),
-                    }
-                }
-            };
-            entries.insert(path, node);
+            if let Some((path, node)) = entry(&visit, limits, &mut total)? {
+                entries.insert(path, node);
+            }
         }
         Ok(Self { entries })
+    }
+
+    /// What stands in the directory `root` now, and by their paths what of it can be
+    /// no part of a package, cannot be read or exceeds the limits: a directory
+    /// without what is in it. Nothing if there are too many entries to tell.
+    pub fn survey(root: &Path, limits: &Limits) -> Option<(Self, Vec<String>)> {
+        let mut entries = BTreeMap::new();
+        let (mut seen, mut total) = (0, 0);
+        let mut directories = Vec::new();
+        let mut others = Vec::new();
+        let walk = walk::walk_but(root, |visit| {
+            let skip = matches!(visit.found, Found::Directory) && path(visit, limits).is_err();
+            if skip {
+                directories.push(visit.name());
+            }
+            skip
+        });
+        for visit in walk {
+            seen += 1;
+            if seen > limits.entries {
+                return None;
+            }
+            match visit {
+                Ok(visit) => match entry(&visit, limits, &mut total) {
+                    Ok(found) => entries.extend(found),
+                    Err(_) => others.push(visit.name()),
+                },
+                Err(Refusal::Read { entry, .. }) if !entry.is_empty() => others.push(entry),
+                Err(_) => return None,
+            }
+        }
+        others.append(&mut directories);
+        others.sort();
+        Some((Self { entries }, others))
     }
 
     /// What is different in `now`, by path.
@@ -209,73 +215,6 @@ impl Tree {
         }));
         changes.sort();
         changes
-    }
-}
-
-/// One difference between two trees.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Change {
-    /// The path of the entry.
-    pub path: EntryPath,
-    /// What became of it.
-    pub kind: ChangeKind,
-}
-
-impl fmt::Display for Change {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} {}", self.path.as_str(), self.kind)
-    }
-}
-
-/// What became of an entry. Messages read after its path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
-pub enum ChangeKind {
-    /// It was not there.
-    #[error("was added")]
-    Added,
-    /// It is not there any more.
-    #[error("was removed")]
-    Removed,
-    /// A file with other content.
-    #[error("has other content")]
-    Content,
-    /// A file that became executable, or is so no longer.
-    #[error("has another executable bit")]
-    Executable,
-    /// A link that points elsewhere.
-    #[error("points elsewhere")]
-    Target,
-    /// A link in the place of a file, or the reverse.
-    #[error("is of another kind")]
-    Kind,
-}
-
-fn change(before: &Node, after: &Node) -> Option<ChangeKind> {
-    match (before, after) {
-        (Node::Link { target: one }, Node::Link { target: other }) => {
-            (one != other).then_some(ChangeKind::Target)
-        }
-        (
-            Node::File {
-                sha256,
-                size,
-                executable,
-            },
-            Node::File {
-                sha256: other_sha256,
-                size: other_size,
-                executable: other_executable,
-            },
-        ) => {
-            if (sha256, size) != (other_sha256, other_size) {
-                Some(ChangeKind::Content)
-            } else if cfg!(unix) && executable != other_executable {
-                Some(ChangeKind::Executable)
-            } else {
-                None
-            }
-        }
-        _ => Some(ChangeKind::Kind),
     }
 }
 
@@ -312,6 +251,51 @@ fn parse_line(line: &str) -> Option<(EntryPath, Node)> {
     let text = columns.next()?;
     let path = EntryPath::parse(text.as_bytes()).ok()?;
     (path.as_str() == text && columns.next().is_none()).then_some((path, node))
+}
+
+/// The path of an entry, if one of a package can have it.
+fn path(visit: &walk::Visit, limits: &Limits) -> Result<EntryPath, Refusal> {
+    let path = EntryPath::parse(&visit.path).and_then(|path| {
+        if path.parts().count() > limits.parts {
+            Err(PathProblem::TooDeep(limits.parts))
+        } else {
+            Ok(path)
+        }
+    });
+    path.map_err(|problem| Refusal::Path {
+        entry: visit.name(),
+        problem,
+    })
+}
+
+/// One entry of a tree; nothing for a directory.
+fn entry(
+    visit: &walk::Visit,
+    limits: &Limits,
+    total: &mut u64,
+) -> Result<Option<(EntryPath, Node)>, Refusal> {
+    let path = path(visit, limits)?;
+    let node = match &visit.found {
+        Found::Directory => return Ok(None),
+        Found::Special(kind) => {
+            return Err(Refusal::Kind {
+                entry: visit.name(),
+                kind,
+            });
+        }
+        Found::Link(target) => Node::Link {
+            target: String::from_utf8_lossy(target).into_owned(),
+        },
+        Found::File(metadata) => {
+            let (sha256, size) = read_file(visit, limits, total)?;
+            Node::File {
+                sha256,
+                size,
+                executable: walk::is_executable(metadata),
+            }
+        }
+    };
+    Ok(Some((path, node)))
 }
 
 fn read_file(

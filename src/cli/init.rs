@@ -85,12 +85,14 @@ fn steps(directory: &Path, outputs: &[init::Output]) -> Vec<String> {
         "Say in {} what the plugin is for; add author, license and repository.",
         show(&directory.join("plugin.json"))
     )];
+    let mut has_program = false;
     for output in outputs {
         let path = show(&directory.join(&output.path));
         if output.path.ends_with("SKILL.md") {
             steps.push(format!("Write the skill: {path} says how."));
         } else if output.path.ends_with(".py") {
             steps.push(format!("Put your tools into {path}."));
+            has_program = true;
         }
     }
     // The directory has two manifests now: which one is read has to be said.
@@ -112,5 +114,11 @@ fn steps(directory: &Path, outputs: &[init::Output]) -> Vec<String> {
         "Look at what a client gets: apkit inspect {}",
         show(directory)
     ));
+    if has_program {
+        steps.push(format!(
+            "Try the server: apkit mcp check {} --allow-stdio",
+            show(directory)
+        ));
+    }
     steps
 }

@@ -62,7 +62,7 @@ impl Target {
 
     fn fetch(text: &str, fetched: &mut Vec<Scratch>) -> Result<Self, Failure> {
         let session = Session::start()?;
-        let source = match Source::parse(text, session.environment())? {
+        let source = match Source::parse_for_once(text, session.environment())? {
             Source::Directory(path) => return Self::of(&path),
             source => source,
         };
@@ -70,7 +70,7 @@ impl Target {
         fetched.push(scratch);
         Ok(Self {
             root: staged.directory,
-            display: text.to_owned(),
+            display: Source::shown(text),
         })
     }
 

@@ -171,7 +171,7 @@ impl Kind {
                     .iter()
                     .any(|reserved| name.eq_ignore_ascii_case(reserved)) =>
             {
-                Some("this variable is set to a directory of the package")
+                Some("it is set by apkit and cannot be given")
             }
             _ => None,
         }
@@ -285,6 +285,14 @@ impl Keys {
     pub fn servers_given(&self) -> impl Iterator<Item = &str> {
         let given = self.0.iter().filter(|key| key.kind.is_none());
         given.map(|key| key.server.as_str())
+    }
+}
+
+impl Keys {
+    /// The servers of `package` that the file has credentials for.
+    pub fn servers_of(&self, package: &str) -> impl Iterator<Item = &str> {
+        let of = move |key: &&Key| key.package.as_deref() == Some(package);
+        self.0.iter().filter(of).map(|key| key.server.as_str())
     }
 }
 

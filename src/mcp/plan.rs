@@ -39,6 +39,11 @@ use crate::spec::placeholder;
 use crate::spec::url::names_loopback;
 use crate::sys;
 
+/// A variable that is set for every program unless the package has its own way
+/// with it: without it, a server in Python writes into the package, which is then
+/// another one than the user's rule is for.
+pub const PYTHON_CACHE: &str = environment::PYTHON_CACHE;
+
 /// What a client does with the servers of one package.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -150,6 +155,16 @@ pub enum Off {
 }
 
 impl Off {
+    /// The kind of reason in one word, for reports: `disabled`, `invalid` or
+    /// `unavailable`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Invalid(_) => "invalid",
+            Self::Policy(_) => "disabled",
+            Self::Unavailable(_) => "unavailable",
+        }
+    }
+
     /// The words for the kind of reason.
     pub fn state(&self) -> &'static str {
         match self {
@@ -268,11 +283,14 @@ struct Resolver<'p> {
 }
 
 impl Resolver<'_> {
-    /// A broken rule is told before what the user's rules say, and that before
-    /// what is missing on this machine.
+    /// A broken rule is told alone, what is missing on this machine behind what the
+    /// user's rules say.
     fn gated(&self, server: &Server, gate: &Gate) -> Result<Launch, Off> {
         match (self.launch(&server.transport), gate.check(server)) {
             (Err(Off::Invalid(problems)), _) => Err(Off::Invalid(problems)),
+            (Err(Off::Unavailable(missing)), Err(why)) => {
+                Err(Off::Policy(format!("{why}; besides, {missing}")))
+            }
             (_, Err(why)) => Err(Off::Policy(why.to_owned())),
             (launch, Ok(permit)) => launch.map(|launch| launch.under(permit)),
         }

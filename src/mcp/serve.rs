@@ -40,7 +40,7 @@ use super::session::{self, Failure, Logs, Session};
 
 /// A server to offer.
 pub struct Server {
-    /// The package it is of.
+    /// What tells the package it is of from the others: its name, or where it lies.
     pub package: String,
     /// How it is reached.
     pub plan: ServerPlan,
@@ -50,13 +50,29 @@ pub struct Server {
 
 /// How servers are offered.
 pub struct Options {
-    /// How they are opened. The limit of a call counts for lists of tools only:
+    /// How they are opened. The time this may take is also what calls on their way may
+    /// take when the host's input has ended. The limit of a call counts for lists of tools only:
     /// how long a call may take is for the host to say.
     pub session: session::Options,
-    /// How long a host waits for servers at the start.
-    pub wait: Duration,
+    /// How long a host waits for servers at the start; `None` is for as long as is
+    /// known to be right for it ([`patience`]).
+    pub wait: Option<Duration>,
     /// What is offered; everything if there is no list.
     pub allowed: Option<Allowed>,
+}
+
+/// How long hosts wait for servers at the start, by what they call themselves.
+/// Claude Code 2.1.197 with `-p` begins without a server whose list of tools takes
+/// two seconds, and hears of later ones when they are announced.
+const PATIENCE: &[(&str, Duration)] = &[("claude-code", Duration::from_secs(1))];
+
+/// How long any other host waits: many ask for the tools once and never again.
+const LONG_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a host that calls itself `name` waits for servers at the start.
+pub fn patience(name: Option<&str>) -> Duration {
+    let known = PATIENCE.iter().find(|(known, _)| name == Some(*known));
+    known.map_or(LONG_PATIENCE, |(_, patience)| *patience)
 }
 
 /// Takes what is to be told to whoever runs the program.
@@ -113,7 +129,8 @@ pub async fn run(
         })
         .collect();
     let terms = bridge::Terms {
-        wait: options.wait,
+        start: options.wait,
+        end: options.session.opening,
         allowed: options.allowed,
         room: options.session.room,
     };
@@ -122,7 +139,7 @@ pub async fn run(
 
 /// What stands for each server in the names of its tools: its own name, and in
 /// front of it that of its package if servers of two packages have that name.
-fn labels<'s>(servers: impl Iterator<Item = (&'s str, &'s str)> + Clone) -> Vec<String> {
+pub fn labels<'s>(servers: impl Iterator<Item = (&'s str, &'s str)> + Clone) -> Vec<String> {
     let mut packages: HashMap<&str, Vec<&str>> = HashMap::new();
     for (package, name) in servers.clone() {
         let of = packages.entry(name).or_default();

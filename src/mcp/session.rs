@@ -34,13 +34,14 @@ pub use room::Room;
 pub(super) use room::Waiting;
 pub use tools::Tool;
 
-use connection::{Connection, Post};
+use connection::{Connection, Post, Words};
 
 use super::credential::{Credentials, Secrets};
 use super::plan::{Launch, ServerPlan};
 use super::stdio::Stdio;
 use super::wire::Results;
 use super::{http, stdio};
+use crate::spec::credential;
 
 /// How many of the last lines of standard error are told with a failure.
 const LINES: usize = 5;
@@ -70,6 +71,7 @@ pub struct Session {
     connection: Connection,
     facts: Arc<Facts>,
     call: Option<Duration>,
+    post: Arc<Post>,
 }
 
 /// Log messages of a server: the parameters of `notifications/message`. Those
@@ -107,8 +109,13 @@ pub async fn open(
             let stdio = stdio.map_err(|error| failed(Step::Start, &error))?;
             let watch = stdio.watch();
             let words = move || {
-                let ending = watch.ending().map(|ending| ending.to_string());
-                (ending, watch.last_lines(LINES))
+                // A server that is ended for such lines is told so already.
+                let stray = watch.stray().filter(|_| watch.fault().is_none());
+                Words {
+                    ending: watch.ending().map(|ending| ending.to_string()),
+                    stderr: watch.last_lines(LINES),
+                    stray: stray.map(|stray| stray.to_string()),
+                }
             };
             let post = Post {
                 words: Box::new(words),
@@ -135,7 +142,10 @@ pub async fn open(
 
 fn last_words(watch: http::Watch, secrets: Secrets, options: &Options) -> Post {
     Post {
-        words: Box::new(move || (watch.last(), Vec::new())),
+        words: Box::new(move || Words {
+            ending: watch.last(),
+            ..Words::default()
+        }),
         dying: Duration::ZERO,
         secrets,
         room: options.room.clone(),
@@ -188,10 +198,10 @@ impl Session {
             Ok(Ok(facts)) => facts,
             Ok(Err(failure)) => {
                 connection.close().await;
-                return Err(failure.stderr((post.words)().1));
+                return Err(failure.words((post.words)()));
             }
             Err(late) => {
-                let failure = late.stderr((post.words)().1);
+                let failure = late.words((post.words)());
                 // A server that does not answer may not end quickly either.
                 tokio::spawn(async move { connection.close().await });
                 return Err(failure);
@@ -202,6 +212,7 @@ impl Session {
             connection,
             facts: Arc::new(facts),
             call: options.call,
+            post,
         };
         Ok((session, logs))
     }
@@ -217,7 +228,14 @@ impl Session {
     ///
     /// It answers with an error, not at all, or without end.
     pub async fn tools(&self) -> Result<Vec<Tool>, Failure> {
-        tools::list(&self.server, &self.facts, &self.connection, self.call).await
+        let listed = tools::list(&self.server, &self.facts, &self.connection, self.call).await;
+        listed.map_err(|failure| failure.words((self.post.words)()))
+    }
+
+    /// What the server wrote to standard output that is no message, in a sentence.
+    pub fn stray(&self) -> Option<String> {
+        let stray = (self.post.words)().stray?;
+        Some(credential::masked(&stray).into_owned())
     }
 
     /// Calls a tool. `params` are those of `tools/call`; with `progress` the

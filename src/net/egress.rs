@@ -28,19 +28,22 @@ const NEVER: &[(&str, &str)] = &[
 
 /// Addresses of networks that are not the public one.
 const PRIVATE: &[(&str, &str)] = &[
-    ("10.0.0.0/8", "private"),
-    ("172.16.0.0/12", "private"),
-    ("192.168.0.0/16", "private"),
+    ("10.0.0.0/8", "a private address"),
+    ("172.16.0.0/12", "a private address"),
+    ("192.168.0.0/16", "a private address"),
     ("100.64.0.0/10", "shared by a provider (CGNAT)"),
     ("192.0.0.0/24", "reserved"),
     ("198.18.0.0/15", "private, for measurements"),
-    ("fc00::/7", "private"),
-    ("fec0::/10", "private"),
+    ("fc00::/7", "a private address"),
+    ("fec0::/10", "a private address"),
     (
         "64:ff9b:1::/48",
         "an IPv4 address by a local translator (RFC 8215)",
     ),
 ];
+
+/// What `localhost` must not be, whatever is allowed.
+const ELSEWHERE: &str = "another machine";
 
 const LOOPBACK: &[(&str, &str)] = &[("127.0.0.0/8", "this machine"), ("::1/128", "this machine")];
 
@@ -71,9 +74,7 @@ pub struct BadAllowance {
 
 /// An address that must not be connected to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{host} is at {address}, which is {range}; no connection is made there unless the rules for servers allow it"
-)]
+#[error("{}", self.text())]
 pub struct Denied {
     /// The host as it was asked for.
     pub host: String,
@@ -81,6 +82,27 @@ pub struct Denied {
     pub address: IpAddr,
     /// What kind of address that is.
     pub range: &'static str,
+}
+
+impl Denied {
+    fn text(&self) -> String {
+        let Self {
+            host,
+            address,
+            range,
+        } = self;
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let place = match bare.parse() == Ok(*address) {
+            true => format!("{address} is {range}"),
+            false => format!("{host} is at {address}, which is {range}"),
+        };
+        if *range == ELSEWHERE {
+            return format!("{place}; no connection is made there");
+        }
+        format!(
+            "{place}; no connection is made there unless your apkit.toml has `[remote] private = [\"{address}\"]`"
+        )
+    }
 }
 
 impl Egress {
@@ -132,7 +154,7 @@ impl Egress {
                 .any(|&(network, length)| in_network(*form, network, length))
         };
         if bare == "localhost" && !forms.iter().any(|form| find(LOOPBACK, *form).is_some()) {
-            return deny("another machine");
+            return deny(ELSEWHERE);
         }
         for form in forms {
             if listed(&form) {
@@ -281,8 +303,7 @@ mod tests {
         assert_eq!(
             said,
             Err(
-                "localhost is at 93.184.216.34, which is another machine; no connection is made \
-                 there unless the rules for servers allow it"
+                "localhost is at 93.184.216.34, which is another machine; no connection is made there"
                     .to_owned()
             )
         );

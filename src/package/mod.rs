@@ -65,6 +65,16 @@ pub fn load(root: &Path, display: &str, options: &Options) -> io::Result<Package
     load_with(root, display, options, &Texts::new())
 }
 
+/// The same as [`load`] for its manifest alone: without skills and servers, and the
+/// findings about them.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn load_manifest(root: &Path, display: &str, options: &Options) -> io::Result<Package> {
+    load_parts(root, display, options, &Texts::new(), false)
+}
+
 /// The regular file or directory inside the package that `path`, relative to
 /// its `root`, leads to, as a physical path.
 pub fn locate(root: &Path, path: &str) -> Option<PathBuf> {
@@ -95,6 +105,16 @@ pub fn load_with(
     options: &Options,
     texts: &Texts,
 ) -> io::Result<Package> {
+    load_parts(root, display, options, texts, true)
+}
+
+fn load_parts(
+    root: &Path,
+    display: &str,
+    options: &Options,
+    texts: &Texts,
+    is_whole: bool,
+) -> io::Result<Package> {
     // Containment is judged against the physical root (§4.1 item 3).
     let physical = root.canonicalize()?;
     let entries = file::list(&physical)?;
@@ -117,8 +137,8 @@ pub fn load_with(
         diagnostics: Vec::new(),
         sources: BTreeMap::new(),
     };
-    load_manifest(&mut loader, &mut package);
-    if package.verdict == Verdict::Loaded {
+    read_manifest(&mut loader, &mut package);
+    if is_whole && package.verdict == Verdict::Loaded {
         if loader.has_entry(skills::DIRECTORY) {
             package.skills = skills::load(&mut loader);
         }
@@ -157,7 +177,7 @@ fn tame(text: &mut String) {
     }
 }
 
-fn load_manifest(loader: &mut Loader<'_>, package: &mut Package) {
+fn read_manifest(loader: &mut Loader<'_>, package: &mut Package) {
     let native = advice::native_manifest(loader);
     if !loader.has_entry(manifest::FILE) {
         let help = match (loader.near_entry(manifest::FILE), native) {

@@ -75,7 +75,11 @@ pub(super) fn take(
     drop(file);
     let root = root_of(&stage, sub_path.map(EntryPath::as_str))?;
     let staged = stage.finish(&root)?;
-    Ok(Fetched { staged, resolved })
+    Ok(Fetched {
+        staged,
+        resolved,
+        is_weak: false,
+    })
 }
 
 /// Ends waiting when the user wants to stop.

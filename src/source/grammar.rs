@@ -16,8 +16,8 @@ use std::path::{Component, Path, PathBuf};
 pub use self::host::same_host;
 use self::parse::Parser;
 use self::text::{
-    is_archive_name, is_scp, is_spelt_as_path, path_colon, path_part, percent_decoded, scheme,
-    slashed, without_password,
+    holds_secret, is_archive_name, is_scp, is_spelt_as_path, path_colon, path_part,
+    percent_decoded, scheme, slashed, without_password,
 };
 use super::Environment;
 use super::builtin::Builtin;
@@ -121,18 +121,51 @@ impl Source {
     ///
     /// When the text is none of the spellings, or could be two of them.
     pub fn parse(text: &str, environment: &Environment) -> Result<Self, NoSource> {
-        let parser = Parser { text, environment };
+        let parser = Parser {
+            text,
+            environment,
+            is_for_once: false,
+        };
         let source = parser.source()?;
         // A lock file holds the normal form and nothing else.
         let written = source.to_string();
         let again = Parser {
             text: &written,
-            environment,
+            ..parser
         };
         if again.source().as_ref() == Ok(&source) {
             Ok(source)
         } else {
             Err(parser.ambiguous())
+        }
+    }
+
+    /// Reads a source that is fetched once and recorded nowhere: the address of an
+    /// archive may be signed. A store does not take it, and no message shows what
+    /// lets one in.
+    ///
+    /// # Errors
+    ///
+    /// As [`Source::parse`].
+    pub fn parse_for_once(text: &str, environment: &Environment) -> Result<Self, NoSource> {
+        Self::parse(text, environment).or_else(|error| {
+            let parser = Parser {
+                text,
+                environment,
+                is_for_once: true,
+            };
+            match parser.source() {
+                Ok(source) if !source.is_recordable() => Ok(source),
+                _ => Err(error),
+            }
+        })
+    }
+
+    /// Whether a lock file may hold it: its address is not signed.
+    pub fn is_recordable(&self) -> bool {
+        match self {
+            Self::RemoteArchive(remote) => !remote.url.query().is_some_and(holds_secret),
+            _ => true,
         }
     }
 
@@ -325,7 +358,7 @@ impl fmt::Display for Source {
                     Some(_) => query.replacen('?', "&", 1),
                     None => query,
                 };
-                write!(f, "{}{query}", remote.url)
+                f.write_str(&without_password(&format!("{}{query}", remote.url)))
             }
             Self::Builtin(builtin) => write!(f, "builtin:{}", builtin.name()),
         }

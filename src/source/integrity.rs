@@ -52,6 +52,11 @@ pub(super) struct Integrity {
 }
 
 impl Integrity {
+    /// Whether others can make content that matches as well.
+    pub(super) fn is_weak(&self) -> bool {
+        self.algorithm == Algorithm::Sha1
+    }
+
     /// Reads `sha512-… sha1-…`: the strongest algorithm counts, and each of its
     /// digests is good. Nothing if there is none that is understood.
     pub(super) fn parse(text: &str) -> Option<Self> {

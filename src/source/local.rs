@@ -23,6 +23,7 @@ pub(super) fn directory(
     Ok(Fetched {
         staged: stage.finish("")?,
         resolved: Resolved::Content,
+        is_weak: false,
     })
 }
 
@@ -56,6 +57,7 @@ pub(super) fn archive(
         resolved: Resolved::Archive {
             integrity: found.pin(),
         },
+        is_weak: false,
     })
 }
 
@@ -73,6 +75,7 @@ pub(super) fn builtin(
     Ok(Fetched {
         staged: stage.finish("")?,
         resolved: Resolved::Content,
+        is_weak: false,
     })
 }
 

@@ -158,6 +158,9 @@ pub struct Fetched {
     pub staged: Staged,
     /// Which content it is.
     pub resolved: Resolved,
+    /// Whether nothing but the SHA-1 digest of a registry says that it is the right
+    /// content: that shows damage, and protects from nobody who wants to forge.
+    pub is_weak: bool,
 }
 
 /// Why a source gave no package. Messages read after "failed to fetch …: ".

@@ -6,9 +6,11 @@
 //! 1. the new tree lies whole in `staging/ID/new`, and the lock file as it will be
 //!    in `.apkit/apkit.lock.next`;
 //! 2. `.apkit/journal.json` is written: from here on the change will happen;
-//! 3. the trees are swapped, in one step where the system can;
+//! 3. the trees are swapped, in one step where the system can; for a removal, the
+//!    tree and the copies of its skills are set aside;
 //! 4. the new lock file gets its name;
-//! 5. the journal is removed, then the old tree.
+//! 5. copies that were set aside are deleted, the record of copies, written before
+//!    step 2, gets its name, the journal is removed, then the old tree.
 //!
 //! After step 2 only names change, so a full disk stops nothing halfway. Whoever
 //! next opens the store and finds a journal does steps 3 to 5 again; each of them
@@ -17,13 +19,15 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use super::disk::{sync_directory, write_whole};
+use super::folders::{self, Folders, Removal};
 use super::layout::Layout;
 use super::lock_file::LockFile;
 use super::staging::{self, Staging};
@@ -58,6 +62,20 @@ struct Journal {
     new: Option<NewTree>,
     /// Whether the package's data goes, too.
     purge: bool,
+    /// For a removal, the directories that the skills alone are removed from; the
+    /// package stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    only_in: Option<Vec<PathBuf>>,
+}
+
+impl Journal {
+    /// The copies of skills that go.
+    fn folders(&self) -> Option<Removal<'_>> {
+        self.new.is_none().then_some(Removal {
+            name: &self.name,
+            only_in: self.only_in.as_deref(),
+        })
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -85,9 +103,14 @@ impl Store {
         let started = Instant::now();
         let mut told = false;
         let lock = loop {
-            let lock = sys::try_lock(&path).map_err(|error| Error::io("lock", &path, error))?;
-            if let Some(lock) = lock {
-                break lock;
+            match sys::try_lock(&path) {
+                Ok(Some(lock)) => break lock,
+                Ok(None) => {}
+                // Whoever made the store has just removed it again.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    self.layout.create()?;
+                }
+                Err(error) => return Err(Error::io("lock", &path, error)),
             }
             if stop.is_requested() {
                 return Err(Error::Interrupted);
@@ -152,18 +175,21 @@ impl Writer<'_> {
                 file: sys::file_id(&new),
             }),
             purge: false,
+            only_in: None,
         };
-        self.make(&journal, next)
+        self.make(&journal, next).map(drop)
     }
 
-    /// Removes package `name`, with `purge` its data as well.
+    /// Removes package `name` and the copies of its skills, with `purge` its data as
+    /// well; or, with `only_in`, no more than the copies in these directories.
     pub(super) fn take(
         &mut self,
         name: &str,
         purge: bool,
+        only_in: Option<Vec<PathBuf>>,
         staging: &Staging,
         next: LockFile,
-    ) -> Result<(), Error> {
+    ) -> Result<Folders, Error> {
         let journal = Journal {
             journal_version: VERSION,
             name: name.to_owned(),
@@ -171,6 +197,7 @@ impl Writer<'_> {
             staging: staging.id.clone(),
             new: None,
             purge,
+            only_in,
         };
         self.make(&journal, next)
     }
@@ -189,26 +216,32 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn make(&mut self, journal: &Journal, next: LockFile) -> Result<(), Error> {
-        let written = write_whole(
-            &self.layout.next_lock_file(),
-            next.text(self.base).as_bytes(),
-        )
-        .and_then(|()| write_journal(self.layout, journal));
+    fn make(&mut self, journal: &Journal, next: LockFile) -> Result<Folders, Error> {
+        let path = self.layout.next_lock_file();
+        let written = write_whole(&path, next.text(self.base).as_bytes())
+            .and_then(|()| match journal.folders() {
+                Some(folders) => folders.prepare(self.layout),
+                None => Ok(()),
+            })
+            .and_then(|()| write_journal(self.layout, journal));
         if let Err(error) = written {
-            let _ = fs::remove_file(self.layout.next_lock_file());
+            forget_next(self.layout);
             return Err(error);
         }
-        if let Err(error) = replay(self.layout, journal) {
-            // What can be taken back is, and the rest waits for the next command.
-            if undo(self.layout, journal).is_ok() {
-                let _ = fs::remove_file(self.layout.journal());
-                let _ = fs::remove_file(self.layout.next_lock_file());
+        match replay(self.layout, journal) {
+            Ok(folders) => {
+                self.lock_file = next;
+                Ok(folders)
             }
-            return Err(error);
+            Err(error) => {
+                // What can be taken back is, and the rest waits for the next command.
+                if undo(self.layout, journal).is_ok() {
+                    let _ = fs::remove_file(self.layout.journal());
+                    forget_next(self.layout);
+                }
+                Err(error)
+            }
         }
-        self.lock_file = next;
-        Ok(())
     }
 
     /// Removes listings of trees that are no longer installed.
@@ -251,11 +284,11 @@ fn recover(layout: &Layout) -> Result<(), Error> {
             if let Some(problem) = problem {
                 return Err(Error::io("read", &path, io::Error::other(problem)));
             }
-            replay(layout, &journal)
+            replay(layout, &journal).map(drop)
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // Written, but its change was never begun.
-            let _ = fs::remove_file(layout.next_lock_file());
+            forget_next(layout);
             Ok(())
         }
         Err(error) => Err(Error::io("read", &path, error)),
@@ -279,14 +312,26 @@ fn foreign(layout: &Layout, journal: &Journal) -> Option<String> {
     })
 }
 
-/// Steps 3 to 5, each unless it was done.
-fn replay(layout: &Layout, journal: &Journal) -> Result<(), Error> {
+/// Removes what is written ahead of a change that does not take place.
+fn forget_next(layout: &Layout) {
+    let _ = fs::remove_file(layout.next_lock_file());
+    let _ = fs::remove_file(layout.next_folders());
+}
+
+/// Steps 3 to 5, each unless it was done. Says what became of the copies of skills.
+fn replay(layout: &Layout, journal: &Journal) -> Result<Folders, Error> {
     let staging = layout.staging().join(&journal.staging);
     let place = layout.package(&journal.name);
     match &journal.new {
         Some(new) => put_in_place(&staging, &place, new)?,
+        None if journal.only_in.is_some() => {}
         None => set_aside(&place, &staging.join(OLD))?,
     }
+    let removal = journal.folders();
+    let told = match &removal {
+        Some(removal) => removal.set_aside(layout)?,
+        None => Folders::default(),
+    };
     if journal.purge {
         set_aside(&layout.data(&journal.name), &staging.join(DATA))?;
     }
@@ -298,12 +343,16 @@ fn replay(layout: &Layout, journal: &Journal) -> Result<(), Error> {
         _ => {}
     }
     sync_directory(&layout.root);
+    if let Some(removal) = &removal {
+        removal.finish(layout)?;
+    }
+    folders::replace_record(layout)?;
     let path = layout.journal();
     fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
     for left in [NEW, OLD, DATA] {
         let _ = staging::remove_all(&staging.join(left));
     }
-    Ok(())
+    Ok(told)
 }
 
 fn put_in_place(staging: &Path, place: &Path, tree: &NewTree) -> Result<(), Error> {
@@ -375,7 +424,10 @@ fn undo(layout: &Layout, journal: &Journal) -> io::Result<()> {
     if exists(&data) {
         fs::rename(&data, layout.data(&journal.name))?;
     }
-    Ok(())
+    match journal.folders() {
+        Some(folders) => folders.undo(layout),
+        None => Ok(()),
+    }
 }
 
 fn exists(path: &Path) -> bool {
@@ -394,45 +446,4 @@ fn write_journal(layout: &Layout, journal: &Journal) -> Result<(), Error> {
     })?;
     sync_directory(&layout.internal());
     Ok(())
-}
-
-/// Writes a file to the disk, or leaves none. What has its name goes, and if it is
-/// a link, what it leads to is not touched.
-pub(super) fn write_whole(path: &Path, content: &[u8]) -> Result<(), Error> {
-    let write = || {
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut file = File::create_new(path)?;
-        file.write_all(content)?;
-        file.sync_all()
-    };
-    write().map_err(|error| {
-        let _ = fs::remove_file(path);
-        Error::io("write", path, error)
-    })
-}
-
-/// Makes names last through a power failure, where the system can.
-fn sync_directory(path: &Path) {
-    #[cfg(unix)]
-    {
-        let _ = File::open(path).and_then(|directory| directory.sync_all());
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = path;
-    }
-}
-
-/// A file written beside `path` that replaces it.
-pub(super) fn replace(path: &Path, content: &[u8]) -> Result<(), Error> {
-    let mut beside = PathBuf::from(path);
-    beside.as_mut_os_string().push(".next");
-    write_whole(&beside, content)?;
-    fs::rename(&beside, path).map_err(|error| {
-        let _ = fs::remove_file(&beside);
-        Error::io("write", path, error)
-    })
 }

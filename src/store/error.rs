@@ -108,6 +108,15 @@ pub enum Error {
         /// The places.
         problems: Vec<Problem>,
     },
+    /// The lock file cannot name a directory that skills are to be copied to.
+    #[error(
+        "skills cannot be copied to {}: its path is no Unicode, so the lock file cannot name it; nothing was changed",
+        path.display()
+    )]
+    NoUnicode {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The skills of the package are not copied there.
     #[error(
         "skills of {name} are not copied to {}{}",

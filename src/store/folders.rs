@@ -8,12 +8,13 @@
 mod copy;
 mod plan;
 mod record;
+mod removal;
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use self::record::{Ours, Record};
+use self::record::Record;
 use super::Error;
 use super::layout::Layout;
 use super::staging::remove_all;
@@ -21,6 +22,7 @@ use crate::archive::{Limits, Tree};
 use crate::sys;
 
 pub(super) use self::plan::{Plan, Wanted};
+pub(super) use self::removal::Removal;
 
 /// What became of the folders of a package.
 #[derive(Debug, Default)]
@@ -34,6 +36,9 @@ pub struct Folders {
     pub outside: Vec<PathBuf>,
     /// Folders that somebody has changed, so that they are theirs now.
     pub kept: Vec<PathBuf>,
+    /// Folders that hold what would be copied and that are somebody else's: no
+    /// update and no removal touches them.
+    pub already_there: Vec<PathBuf>,
 }
 
 /// A skill that was copied.
@@ -59,43 +64,9 @@ pub struct Problem {
     pub is_in_the_way: bool,
 }
 
-/// Removes the folders of a package.
-pub(super) fn remove(layout: &Layout, name: &str) -> Result<Folders, Error> {
-    let mut result = Folders::default();
-    let mut record = Record::read(layout)?;
-    record.allowed.remove(name);
-    let mut ours = record.packages.remove(name).unwrap_or_default();
-    for place in ours.keys().cloned().collect::<Vec<_>>() {
-        withdraw(layout, &place, &mut ours, &mut result)?;
-    }
-    if layout.folders().exists() {
-        record.write(layout)?;
-    }
-    Ok(result)
-}
-
-/// Removes the folders of a package in one directory.
-pub(super) fn remove_from(
-    layout: &Layout,
-    name: &str,
-    directory: &Path,
-    result: &mut Folders,
-) -> Result<(), Error> {
-    let mut record = Record::read(layout)?;
-    if let Some(allowed) = record.allowed.get_mut(name) {
-        allowed.remove(directory);
-    }
-    let mut ours = record.packages.remove(name).unwrap_or_default();
-    let places = ours
-        .keys()
-        .filter(|place| place.parent() == Some(directory));
-    for place in places.cloned().collect::<Vec<_>>() {
-        withdraw(layout, &place, &mut ours, result)?;
-    }
-    if !ours.is_empty() {
-        record.packages.insert(name.to_owned(), ours);
-    }
-    record.write(layout)
+/// Gives the record that a change has written beside the one that was its name.
+pub(super) fn replace_record(layout: &Layout) -> Result<(), Error> {
+    Record::replace(layout)
 }
 
 /// What is wrong with the folders of a package.
@@ -106,7 +77,10 @@ pub(super) fn verify(layout: &Layout, name: &str) -> Result<Vec<Problem>, Error>
     let wrong = folders.filter_map(|(path, digests)| {
         let (problem, is_in_the_way) = match now(path) {
             Found::Nothing => ("is missing", false),
-            Found::Tree(digest) if digests.contains(&digest) => return None,
+            Found::Tree(digest) if digests.last() == Some(&digest) => return None,
+            Found::Tree(digest) if digests.contains(&digest) => {
+                ("was not brought up to date with the package", false)
+            }
             _ => ("was changed", true),
         };
         Some(Problem {
@@ -116,33 +90,6 @@ pub(super) fn verify(layout: &Layout, name: &str) -> Result<Vec<Problem>, Error>
         })
     });
     Ok(wrong.collect())
-}
-
-/// Removes one folder unless somebody changed it; then it is theirs.
-fn withdraw(
-    layout: &Layout,
-    place: &Path,
-    ours: &mut Ours,
-    result: &mut Folders,
-) -> Result<(), Error> {
-    let digests = ours.remove(place).unwrap_or_default();
-    if layout.leads_out(place) {
-        result.outside.push(place.to_owned());
-        return Ok(());
-    }
-    match now(place) {
-        Found::Nothing => {}
-        Found::Tree(digest) if digests.contains(&digest) => {
-            remove_all(place).map_err(|error| Error::io("remove", place, error))?;
-            result.removed.push(place.to_owned());
-        }
-        _ => result.kept.push(place.to_owned()),
-    }
-    for left in ["new", "old"] {
-        let left = beside(place, left);
-        remove_all(&left).map_err(|error| Error::io("remove", &left, error))?;
-    }
-    Ok(())
 }
 
 enum Found {

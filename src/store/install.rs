@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::change;
+use super::discarded::Discarded;
+use super::disk;
 use super::folders::{self, Folders};
 use super::judge::{Judged, Prepared};
 use super::lock_file::{Entry, Folder, LockFile};
@@ -11,9 +12,9 @@ use super::restore::Frozen;
 use super::staging::Staging;
 use super::state::State;
 use super::{Error, Store, listing_name};
-use crate::archive::{Change, LeftOut, Tree};
+use crate::archive::{LeftOut, Tree};
 use crate::package::Package;
-use crate::source::{Request, Source};
+use crate::source::{NoSource, Request, Source};
 use crate::sys;
 
 /// Largest listing that is read, in bytes: 100 000 files with long paths.
@@ -62,8 +63,11 @@ pub struct Done {
     pub package: Package,
     /// What of the source is not in it.
     pub left_out: Vec<LeftOut>,
+    /// Whether nothing but the SHA-1 digest of a registry says that it is the right
+    /// content; it is pinned by a better one from now on.
+    pub is_weak: bool,
     /// What somebody had changed in the tree that was replaced.
-    pub discarded: Vec<Change>,
+    pub discarded: Discarded,
     /// Its plain skill folders.
     pub folders: Folders,
 }
@@ -89,8 +93,8 @@ pub enum Outcome {
 struct Plan {
     outcome: Outcome,
     before: Option<Entry>,
-    /// What is in its place differs from this.
-    discarded: Vec<Change>,
+    /// What somebody has changed in its place.
+    discarded: Discarded,
     /// Whether the tree has to be put in place.
     swap: bool,
 }
@@ -121,6 +125,14 @@ impl Store {
         options: &Options,
         frozen: Option<&Frozen<'_>>,
     ) -> Result<Imported, Error> {
+        if !source.is_recordable() {
+            return Err(Error::NoSource(NoSource {
+                text: source.to_string(),
+                understood: "its address holds a credential, which a lock file would show"
+                    .to_owned(),
+                spellings: Vec::new(),
+            }));
+        }
         self.policy.check(&Facts::before(source))?;
         // A lock file that cannot be read is told before anything is fetched.
         let installed = self.installed(request.stop)?;
@@ -170,13 +182,14 @@ impl Store {
         }
         check(&writer.lock_file)?;
         prepared.keep_folders(&writer.lock_file);
-        let (plan, folders) = self.plan(&writer.lock_file, &prepared, options, None)?;
+        let (plan, mut folders) = self.plan(&writer.lock_file, &prepared, options, None)?;
         let mut next = writer.lock_file.clone();
         next.packages
             .insert(prepared.name.clone(), prepared.entry.clone());
         self.write_listing(&prepared)?;
         match (plan.swap, &prepared.brought_to) {
             (true, Some(directory)) => {
+                folders.announce(&self.layout)?;
                 writer.put(&prepared.name, directory, &staging, next)?;
             }
             // It was in its place a moment ago.
@@ -229,7 +242,7 @@ impl Store {
             return Ok(Plan {
                 outcome: Outcome::Installed,
                 before: None,
-                discarded: Vec::new(),
+                discarded: Discarded::default(),
                 swap,
             });
         };
@@ -250,10 +263,7 @@ impl Store {
         Ok(Plan {
             outcome,
             before: Some(before.clone()),
-            discarded: match state {
-                State::Changed(changes) => changes,
-                _ => Vec::new(),
-            },
+            discarded: self.discarded(name, before, state, Some(&prepared.tree)),
             swap: matches!(outcome, Outcome::Updated | Outcome::Repaired),
         })
     }
@@ -268,7 +278,7 @@ impl Store {
         if path.symlink_metadata().is_ok_and(|found| found.is_file()) {
             return Ok(());
         }
-        change::replace(&path, prepared.tree.listing().as_bytes())
+        disk::replace(&path, prepared.tree.listing().as_bytes())
     }
 
     /// What the plain skill folders will be, copied to `scratch` or beside their
@@ -302,6 +312,7 @@ fn done(prepared: Prepared, plan: Plan, folders: Folders) -> Done {
         before: plan.before,
         package: prepared.package,
         left_out: prepared.left_out,
+        is_weak: prepared.is_weak,
         discarded: plan.discarded,
         folders,
     }

@@ -26,6 +26,8 @@ pub(super) struct Prepared {
     pub(super) package: Package,
     pub(super) left_out: Vec<LeftOut>,
     pub(super) tree: Tree,
+    /// See [`source::Fetched`].
+    pub(super) is_weak: bool,
     /// Where it was brought to; nothing if it is in its place already.
     pub(super) brought_to: Option<PathBuf>,
 }
@@ -54,6 +56,7 @@ pub(super) struct Material {
     tree: Tree,
     left_out: Vec<LeftOut>,
     resolved: Resolved,
+    is_weak: bool,
 }
 
 /// What came of fetching and judging.
@@ -109,6 +112,7 @@ impl Store {
             tree: staged.tree,
             left_out: staged.left_out,
             resolved: fetched.resolved,
+            is_weak: fetched.is_weak,
         })
     }
 
@@ -127,6 +131,7 @@ impl Store {
             tree,
             left_out: Vec::new(),
             resolved: entry.resolved.clone(),
+            is_weak: false,
         })
     }
 
@@ -180,7 +185,7 @@ impl Store {
         };
         self.policy.check(&Facts::after(source, facts))?;
         if let Some(frozen) = frozen {
-            frozen.check(&name, &digest.to_string())?;
+            frozen.check(&package, &name, &digest.to_string())?;
         }
         let entry = match frozen {
             Some(frozen) => frozen.entry.clone(),
@@ -200,6 +205,7 @@ impl Store {
             package,
             left_out: material.left_out,
             tree: material.tree,
+            is_weak: material.is_weak,
             brought_to: (!material.is_in_place).then_some(material.directory),
         })))
     }

@@ -74,6 +74,11 @@ impl Layout {
         self.internal().join("folders.json")
     }
 
+    /// The same as the change that is being made leaves it.
+    pub(super) fn next_folders(&self) -> PathBuf {
+        self.internal().join("folders.next")
+    }
+
     /// Held by whoever changes anything.
     pub(super) fn writer(&self) -> PathBuf {
         self.internal().join("writer.lock")
@@ -116,19 +121,45 @@ impl Layout {
         Ok(())
     }
 
-    /// Makes the directories.
-    pub(super) fn create(&self) -> Result<(), Error> {
+    /// Makes the directories. Gives those that were not there, each after what it
+    /// lies in.
+    pub(super) fn create(&self) -> Result<Vec<PathBuf>, Error> {
         self.check()?;
+        let missing = self.root.ancestors().take_while(|above| !above.exists());
+        let mut made: Vec<PathBuf> = missing.map(Path::to_owned).collect();
+        made.reverse();
         fs::create_dir_all(&self.root).map_err(|error| Error::io("make", &self.root, error))?;
         for directory in [
             self.internal(),
             self.packages(),
-            self.staging(),
             self.listings(),
+            self.staging(),
         ] {
-            make_directory(&directory)?;
+            if make_directory(&directory)? {
+                made.push(directory);
+            }
         }
-        Ok(())
+        Ok(made)
+    }
+
+    /// Removes the directories `made` by [`Self::create`], unless something has been
+    /// installed since, or is about to be.
+    pub(super) fn remove_unused(&self, made: &[PathBuf]) {
+        let is_locked = self.lock_file().symlink_metadata().is_ok();
+        // Whoever else is at work has a directory in it.
+        if is_locked || !made.contains(&self.staging()) || fs::remove_dir(self.staging()).is_err() {
+            return;
+        }
+        let writer = self.writer();
+        let Ok(Some(_lock)) = sys::try_lock(&writer) else {
+            return;
+        };
+        let _ = fs::remove_file(&writer);
+        for directory in made.iter().rev().skip(1) {
+            if fs::remove_dir(directory).is_err() {
+                return;
+            }
+        }
     }
 
     /// What only this machine knows of the store: which directory `.apkit` is, and
@@ -200,17 +231,19 @@ fn is_below(path: &Path, base: &Path) -> bool {
     matches!((there, base), (Some(there), Some(base)) if there.starts_with(&base))
 }
 
-fn make_directory(path: &Path) -> Result<(), Error> {
+/// Whether it was not there.
+fn make_directory(path: &Path) -> Result<bool, Error> {
     match fs::create_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             let found = fs::symlink_metadata(path);
             let found = found.map_err(|error| Error::io("read", path, error))?;
             if found.is_dir() {
-                Ok(())
+                Ok(false)
             } else {
                 Err(Error::io("make", path, error))
             }
         }
-        made => made.map_err(|error| Error::io("make", path, error)),
+        Err(error) => Err(Error::io("make", path, error)),
+        Ok(()) => Ok(true),
     }
 }

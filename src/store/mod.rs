@@ -35,6 +35,8 @@
 
 mod catalogue;
 mod change;
+mod discarded;
+mod disk;
 mod error;
 mod folders;
 mod install;
@@ -53,6 +55,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use catalogue::{Available, Catalogue, InstalledSkill, ShownSkill};
+pub use discarded::Discarded;
 pub use error::Error;
 pub use folders::{Copied, Folders, Problem};
 pub use install::{Done, Imported, Options, Outcome};

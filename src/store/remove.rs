@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::folders::{self, Folders};
+use super::discarded::Discarded;
+use super::folders::Folders;
 use super::lock_file::{Entry, name_problem};
 use super::staging::Staging;
-use super::state::State;
 use super::{Error, Store, entry_of};
-use crate::archive::Change;
 use crate::source::Stop;
 
 /// A package that was removed.
@@ -16,7 +15,7 @@ pub struct Removed {
     /// What the lock file said of it; nothing if only data was left of it.
     pub entry: Option<Entry>,
     /// What somebody had changed in its tree.
-    pub discarded: Vec<Change>,
+    pub discarded: Discarded,
     /// Whether its data is still there.
     pub data_kept: bool,
     /// Its plain skill folders.
@@ -25,34 +24,39 @@ pub struct Removed {
 
 impl Store {
     /// Removes package `name`, its plain skill folders, and with `purge` its data,
-    /// also that which an earlier removal kept.
+    /// also that which an earlier removal kept; all of it or nothing, wherever the
+    /// process ends.
     ///
     /// # Errors
     ///
     /// When there is nothing to remove, or the store cannot be changed.
     pub fn remove(&self, name: &str, purge: bool, stop: &Stop) -> Result<Removed, Error> {
-        let mut writer = self.writer(stop)?;
         let data = self.layout.data(name);
         // The name may be anything that the user wrote; as a path it must stay here.
         let has_data = name_problem(name).is_none() && data.symlink_metadata().is_ok();
+        if !has_data {
+            // Nothing is made for what is not there.
+            entry_of(&self.installed(stop)?, name)?;
+        }
+        let mut writer = self.writer(stop)?;
         let entry = match entry_of(&writer.lock_file, name) {
             Ok(entry) => Some(entry.clone()),
             Err(_) if purge && has_data => None,
             Err(error) => return Err(error),
         };
-        let discarded = match entry.as_ref().map(|entry| self.state(name, entry)) {
-            Some(State::Changed(changes)) => changes,
-            _ => Vec::new(),
+        let discarded = match &entry {
+            Some(entry) => self.discarded(name, entry, self.state(name, entry), None),
+            None => Discarded::default(),
         };
         let staging = Staging::create(&self.layout)?;
         let mut next = writer.lock_file.clone();
         next.packages.remove(name);
-        let folders = folders::remove(&self.layout, name)?;
-        if entry.is_some() {
-            writer.take(name, purge, &staging, next)?;
+        let folders = if entry.is_some() {
+            writer.take(name, purge, None, &staging, next)?
         } else {
             super::staging::remove_all(&data).map_err(|error| Error::io("remove", &data, error))?;
-        }
+            Folders::default()
+        };
         writer.sweep_listings();
         Ok(Removed {
             entry,
@@ -92,14 +96,11 @@ impl Store {
             }
         }
         next.packages.insert(name.to_owned(), now);
-        writer.record(next)?;
-        let mut folders = Folders::default();
-        for directory in directories {
-            folders::remove_from(&self.layout, name, directory, &mut folders)?;
-        }
+        let staging = Staging::create(&self.layout)?;
+        let folders = writer.take(name, false, Some(directories.to_vec()), &staging, next)?;
         Ok(Removed {
             entry: Some(entry),
-            discarded: Vec::new(),
+            discarded: Discarded::default(),
             data_kept: false,
             folders,
         })

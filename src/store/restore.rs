@@ -3,6 +3,7 @@
 use super::install::{Imported, Options};
 use super::lock_file::{Entry, LockFile};
 use super::{Error, Store};
+use crate::package::Package;
 use crate::source::{Request, Source, Stop};
 
 /// What came of one package that a lock file names.
@@ -99,10 +100,16 @@ pub(super) struct Frozen<'a> {
 }
 
 impl Frozen<'_> {
-    pub(super) fn check(&self, name: &str, digest: &str) -> Result<(), Error> {
+    pub(super) fn check(&self, package: &Package, name: &str, digest: &str) -> Result<(), Error> {
         let wanted = self.entry.digest.to_string();
         if name == self.name && digest == wanted {
-            return Ok(());
+            // One that was edited by hand and says two things means neither.
+            return match self.entry.contradiction(package) {
+                None => Ok(()),
+                Some(problem) => Err(Error::Frozen(format!(
+                    "{problem}; an update corrects the lock file"
+                ))),
+            };
         }
         Err(Error::Frozen(format!(
             "the lock file names {} with the content {wanted}, and what is there is {name} with {digest}",

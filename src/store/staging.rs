@@ -12,9 +12,13 @@ use super::Error;
 use super::layout::Layout;
 use crate::sys;
 
-/// A staging directory. It goes away with the value.
+/// A staging directory. It goes away with the value, and so does a store that was
+/// made for it and in which nothing was installed.
 #[derive(Debug)]
 pub(super) struct Staging {
+    layout: Layout,
+    /// Directories of the store that were not there.
+    made: Vec<PathBuf>,
     /// Its name below `staging/`.
     pub(super) id: String,
     path: PathBuf,
@@ -25,17 +29,27 @@ pub(super) struct Staging {
 impl Staging {
     /// Makes one.
     pub(super) fn create(layout: &Layout) -> Result<Self, Error> {
-        layout.create()?;
+        let mut made = layout.create()?;
         let directory = layout.staging();
         for attempt in 0_u32..1000 {
             let id = format!("{}-{attempt}", std::process::id());
             let alive = directory.join(format!("{id}.alive"));
             let path = directory.join(&id);
-            let lock = sys::try_lock(&alive).map_err(|error| Error::io("make", &alive, error))?;
-            let Some(lock) = lock else { continue };
+            let lock = match sys::try_lock(&alive) {
+                Ok(Some(lock)) => lock,
+                Ok(None) => continue,
+                // Whoever made the store has just removed it again.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    made = layout.create()?;
+                    continue;
+                }
+                Err(error) => return Err(Error::io("make", &alive, error)),
+            };
             match fs::create_dir(&path) {
                 Ok(()) => {
                     return Ok(Self {
+                        layout: layout.clone(),
+                        made,
                         id,
                         path,
                         alive,
@@ -75,6 +89,7 @@ impl Drop for Staging {
         // Windows removes no open file; elsewhere the order does not matter.
         self.lock = None;
         let _ = fs::remove_file(&self.alive);
+        self.layout.remove_unused(&self.made);
     }
 }
 

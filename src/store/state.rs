@@ -6,6 +6,7 @@ use super::install::read_listing;
 use super::lock_file::Entry;
 use super::{Error, Store, folders, listing_name};
 use crate::archive::{Change, Limits, Refusal, Tree};
+use crate::package::{self, Package};
 use crate::source::Stop;
 
 /// How often a package is compared that others go on changing.
@@ -23,6 +24,9 @@ pub enum State {
     Changed(Vec<Change>),
     /// It holds something that no package holds, or cannot be read.
     Odd(Refusal),
+    /// It is what the lock file says, which says something else of it than its
+    /// manifest; that, as a sentence.
+    Misrecorded(String),
 }
 
 /// What was found about one package.
@@ -42,6 +46,38 @@ impl Verified {
     /// Whether all is as it should be.
     pub fn is_good(&self) -> bool {
         matches!(self.state, State::Intact) && self.folders.is_empty()
+    }
+}
+
+impl Entry {
+    /// What is recorded in the lock file and is not what the manifest says, though the
+    /// content is the same: somebody has edited the lock file.
+    pub(super) fn contradiction(&self, package: &Package) -> Option<String> {
+        let shown = |text: Option<&str>| match text {
+            Some(text) => format!("{text:?}"),
+            None => "none".to_owned(),
+        };
+        [
+            (
+                "version",
+                self.version.as_deref(),
+                package.version.as_deref(),
+            ),
+            (
+                "version of the specification",
+                Some(self.spec_version.as_str()),
+                package.spec_version,
+            ),
+        ]
+        .into_iter()
+        .find(|(_, recorded, found)| recorded != found)
+        .map(|(what, recorded, found)| {
+            format!(
+                "its {what} is {} in the lock file, and {} in its plugin.json",
+                shown(recorded),
+                shown(found)
+            )
+        })
     }
 }
 
@@ -78,7 +114,7 @@ impl Store {
         for attempt in 1.. {
             let found = Verified {
                 name: name.to_owned(),
-                state: self.state(name, &entry),
+                state: self.recorded_state(name, &entry),
                 folders: folders::verify(&self.layout, name)?,
                 entry: entry.clone(),
             };
@@ -93,6 +129,27 @@ impl Store {
             }
         }
         Ok(None)
+    }
+
+    /// The state of the tree of package `name`, and of what the lock file says of it.
+    pub(super) fn recorded_state(&self, name: &str, entry: &Entry) -> State {
+        let state = self.state(name, entry);
+        if !matches!(state, State::Intact) {
+            return state;
+        }
+        // An import with drafts recorded what those say.
+        let options = package::Options {
+            drafts: true,
+            ..package::Options::default()
+        };
+        let package = package::load_manifest(&self.layout.package(name), name, &options);
+        match package
+            .ok()
+            .and_then(|package| entry.contradiction(&package))
+        {
+            Some(problem) => State::Misrecorded(problem),
+            None => State::Intact,
+        }
     }
 
     /// The state of the tree of package `name`.

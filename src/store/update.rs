@@ -1,5 +1,7 @@
 //! Updating: from what the lock file pins to what the source has now.
 
+use std::path::PathBuf;
+
 use super::install::{Done, Options};
 use super::judge::{Judged, Prepared};
 use super::lock_file::Entry;
@@ -13,8 +15,9 @@ use crate::source::{self, Request, Resolved, Source, Stop};
 /// How to update.
 #[derive(Debug, Clone, Default)]
 pub struct Update {
-    /// Only look whether there is something new.
-    pub check: bool,
+    /// Only look whether there is something new: fetch and judge into this directory,
+    /// and change nothing in the store. It is for the caller to remove.
+    pub check: Option<PathBuf>,
     /// Move to this branch, tag, commit or version.
     pub to: Option<String>,
     /// Refuse what has a finding at or above warning.
@@ -109,8 +112,15 @@ impl Store {
             drafts: update.drafts,
             ..Options::default()
         };
-        let staging = Staging::create(&self.layout)?;
-        let prepared = match self.prepare(&source, request, &options, &staging.fetched())? {
+        let staging = match &update.check {
+            Some(_) => None,
+            None => Some(Staging::create(&self.layout)?),
+        };
+        let directory = match (&staging, &update.check) {
+            (Some(staging), _) => staging.fetched(),
+            (None, scratch) => scratch.clone().unwrap_or_default().join("fetched"),
+        };
+        let prepared = match self.prepare(&source, request, &options, &directory)? {
             Judged::Good(prepared) => *prepared,
             Judged::Bad(package) => return Ok(Updated::Rejected(package)),
         };
@@ -120,9 +130,9 @@ impl Store {
                 found: prepared.name,
             });
         }
-        if update.check {
+        let Some(staging) = staging else {
             return self.check(name, before, prepared);
-        }
+        };
         let done = self.commit(prepared, staging, request, &options, |now| {
             if now.packages.get(name) == Some(&before) {
                 Ok(())
@@ -161,9 +171,10 @@ impl Store {
         }
     }
 
-    /// Whether its tree and its plain skill folders are what the lock file says.
+    /// Whether its tree, what is recorded of it and its plain skill folders are as they
+    /// should be.
     fn is_as_it_should_be(&self, name: &str, entry: &Entry) -> Result<bool, Error> {
-        Ok(matches!(self.state(name, entry), State::Intact)
+        Ok(matches!(self.recorded_state(name, entry), State::Intact)
             && folders::verify(&self.layout, name)?.is_empty())
     }
 

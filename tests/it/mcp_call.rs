@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::mcp_support::{ODD, apkit, over_http, package, package_of, run};
+use crate::mcp_support::{LONG, ODD, apkit, over_http, package, package_of, run};
 use crate::support::{Place, Run, finish};
 use crate::web::{Asked, Reply, Server};
 
@@ -158,7 +158,7 @@ fn a_program_that_is_not_allowed_is_not_called() {
     assert!(
         called
             .stderr
-            .contains("disabled by policy: programs are not started; --allow-stdio"),
+            .contains("server `probe` is disabled by policy: programs are not allowed\n"),
         "{called:?}"
     );
 }
@@ -183,6 +183,54 @@ fn a_server_gets_its_directories_and_credentials() {
     assert_eq!(given["initialize"]["capabilities"], json!({}));
     let data = given["env"]["PLUGIN_DATA"].as_str().expect("a path");
     assert!(std::path::Path::new(data).is_dir());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_cancels_the_call_and_ends_the_server() {
+    use std::time::Instant;
+
+    for (signal, tool) in [("INT", "silent"), ("TERM", "sleep"), ("HUP", "silent")] {
+        let place = Place::new();
+        let told = ["--probe=calling:calling", "--probe=cancelled:cancelled"];
+        package(&place, "p", &[("probe", &told)]);
+        let planned = run(&place, &["plan", "p", "--json"]);
+        let plan: Value = serde_json::from_str(&planned.stdout).expect("JSON");
+        let data = std::path::PathBuf::from(plan["data"].as_str().expect("a path"));
+        let mut command = apkit(&place);
+        command
+            .args(["call", "p", "probe", tool, "--allow-stdio"])
+            .args(["--args", r#"{"ms": 60000, "steps": 1000}"#])
+            .stderr(Stdio::piped())
+            .stdout(Stdio::piped());
+        let child = command.spawn().expect("it starts");
+        let started = Instant::now();
+        while !data.join("calling").exists() {
+            assert!(started.elapsed() < LONG, "the tool is called");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        let id = child.id().to_string();
+        let kill = std::process::Command::new("kill")
+            .args(["-s", signal, &id])
+            .status();
+        assert!(kill.expect("kill runs").success());
+        let ended = child.wait_with_output().expect("it ends");
+        assert_eq!(ended.status.code(), Some(130), "{signal}: {ended:?}");
+        assert!(started.elapsed() < LONG, "{signal}");
+        assert_eq!(
+            String::from_utf8_lossy(&ended.stderr),
+            "error: interrupted; the servers are ended\n"
+        );
+        let probe = std::fs::read_to_string(data.join("cancelled"));
+        let probe = probe.expect("the server was told");
+        let is_there = std::process::Command::new("kill")
+            .args(["-0", &probe])
+            .output();
+        assert!(
+            !is_there.expect("kill runs").status.success(),
+            "{probe} runs"
+        );
+    }
 }
 
 #[test]

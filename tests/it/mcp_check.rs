@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::mcp_support::{LONG, over_http, package, package_of, run};
-use crate::support::Place;
+use crate::support::{Place, manifest, mcp};
 
 #[test]
 fn each_server_has_a_line() {
@@ -98,6 +98,151 @@ fn what_is_off_fails_only_in_a_strict_check() {
     );
     assert_eq!(run(&place, &["check", "p", "--strict"]).status, Some(1));
     assert_eq!(run(&place, &["check", "none"]).status, Some(2));
+}
+
+#[test]
+fn a_package_that_loads_nothing_fails_and_one_without_servers_says_so() {
+    let place = Place::new();
+    place.write("rejected/plugin.json", r#"{"name": "rejected"}"#);
+    place.write("rejected/mcp.json", mcp("{}"));
+    place.write("cut/plugin.json", manifest("cut", ""));
+    place.write("cut/mcp.json", "{\"$schema\"");
+    place.write("empty/README.md", "");
+    place.write("nomcp/plugin.json", manifest("nomcp", ""));
+    for (name, code) in [
+        ("rejected", "manifest::schema-missing"),
+        ("cut", "mcp::"),
+        ("empty", "manifest::"),
+    ] {
+        let path = format!("{name}/");
+        let label = if name == "empty" { &path } else { name };
+        let checked = run(&place, &["check", &path]);
+        assert_eq!(checked.status, Some(1), "{checked:?}");
+        let line = format!("failed  {label}: {code}");
+        assert!(checked.stdout.starts_with(&line), "{checked:?}");
+        let checked = run(&place, &["check", &path, "--json"]);
+        let document: Value = serde_json::from_str(&checked.stdout).expect("JSON");
+        let found = &document["packages"][0]["disabled"][0]["code"];
+        assert!(found.as_str().expect("a code").starts_with(code), "{found}");
+        let listed = run(&place, &["tools", &path]);
+        assert_eq!(listed.status, Some(1), "{listed:?}");
+        let line = format!("failed  {label}: {code}");
+        assert!(listed.stdout.starts_with(&line), "{listed:?}");
+        let called = run(&place, &["call", &path, "x", "y"]);
+        assert_eq!(called.status, Some(2), "{called:?}");
+        let line = "error: failed to find the server x: the package loads no servers: ";
+        assert!(called.stderr.starts_with(line), "{called:?}");
+    }
+    let checked = run(&place, &["check", "nomcp"]);
+    assert_eq!(
+        (checked.status, &*checked.stdout),
+        (Some(0), "nomcp: no servers\n")
+    );
+    let listed = run(&place, &["tools", "nomcp"]);
+    assert_eq!(
+        (listed.status, &*listed.stdout),
+        (Some(0), "nomcp: no servers\n")
+    );
+}
+
+#[test]
+fn a_server_that_cannot_work_here_fails_without_strict() {
+    let place = Place::new();
+    let entries = json!({
+        "gone": {"type": "stdio", "command": "no-such-program"},
+        "odd": {"type": "stdio", "command": "a/b"},
+        "keyed": {"type": "stdio", "command": "probe"},
+        "good": {"type": "stdio", "command": "probe"},
+    });
+    package_of(&place, "p", &entries);
+    let credential = "keyed:KEY=env:NOT_SET_ANYWHERE";
+    let arguments = ["check", "p", "--allow-stdio", "--credential", credential];
+    let checked = run(&place, &arguments);
+    assert_eq!(checked.status, Some(1), "{checked:?}");
+    let starts = [
+        "failed  gone: unavailable: there is no program no-such-program",
+        "ok      good: probe",
+        "failed  keyed: unavailable: the credential KEY: ",
+        "failed  odd: invalid: ",
+    ];
+    let mut lines: Vec<&str> = checked.stdout.lines().collect();
+    lines.sort_by_key(|line| line.split_at(8).1);
+    for (line, start) in lines.iter().zip(starts) {
+        assert!(line.starts_with(start), "{line}");
+    }
+    let checked = run(&place, &["check", "p", "--json"]);
+    let document: Value = serde_json::from_str(&checked.stdout).expect("JSON");
+    let servers = document["servers"].as_array().expect("a list");
+    let of = |name: &str| {
+        servers
+            .iter()
+            .find(|server| server["name"] == name)
+            .expect("it")
+    };
+    assert_eq!(
+        (&of("odd")["state"], &of("odd")["plan"]),
+        (&json!("failed"), &json!("invalid"))
+    );
+    assert_eq!(
+        (&of("good")["state"], &of("good")["plan"]),
+        (&json!("off"), &json!("disabled"))
+    );
+    assert_eq!(of("good")["transport"], "stdio");
+    let root = place.path().join("p").canonicalize().expect("a directory");
+    assert_eq!(of("good")["path"], json!(root));
+
+    let one = run(&place, &["check", "p", "--allow-stdio", "--server", "good"]);
+    assert_eq!(one.status, Some(0), "{one:?}");
+    assert_eq!(one.stdout.lines().count(), 1, "{one:?}");
+    let one = run(&place, &["check", "p", "--server", "goood"]);
+    assert_eq!(one.status, Some(2));
+    assert_eq!(
+        one.stderr,
+        "error: failed to find the server goood: did you mean good?\n"
+    );
+}
+
+#[test]
+fn what_a_server_prints_beside_its_messages_is_named() {
+    let place = Place::new();
+    let servers: &[(&str, &[&str])] = &[
+        ("banner", &["--probe=garbage:1"]),
+        ("mute", &["--probe=garbage:2", "--probe=no-initialize"]),
+    ];
+    package(&place, "p", servers);
+    let checked = run(&place, &["check", "p", "--allow-stdio", "--timeout", "3"]);
+    assert_eq!(checked.status, Some(1), "{checked:?}");
+    let lines: Vec<&str> = checked.stdout.lines().collect();
+    assert!(lines[0].starts_with("ok      banner: probe"), "{lines:?}");
+    assert_eq!(
+        lines[1],
+        "        warning: it wrote a line to standard output that is no JSON-RPC message: `garbage 0`; logs belong on standard error"
+    );
+    assert_eq!(
+        lines[2],
+        "failed  mute: failed to initialize: no answer within 3 s; it wrote 2 lines to standard output that are no JSON-RPC messages, the first: `garbage 0`; logs belong on standard error; --timeout gives it more time"
+    );
+    let called = run(&place, &["call", "p", "banner", "echo", "--allow-stdio"]);
+    assert!(
+        called
+            .stderr
+            .starts_with("note: server `banner`: it wrote a line to standard output"),
+        "{called:?}"
+    );
+}
+
+#[test]
+fn packages_of_one_name_are_told_apart_by_their_source() {
+    let place = Place::new();
+    package(&place, "p", &[("good", &[])]);
+    for file in ["plugin.json", "mcp.json"] {
+        let text = std::fs::read_to_string(place.path().join("p").join(file)).expect("it");
+        place.write(&format!("copy/{file}"), text);
+    }
+    let checked = run(&place, &["check", "p", "./copy", "--allow-stdio"]);
+    let lines: Vec<&str> = checked.stdout.lines().collect();
+    assert!(lines[0].starts_with("ok      p/good: "), "{checked:?}");
+    assert!(lines[1].starts_with("ok      ./copy/good: "), "{checked:?}");
 }
 
 #[test]

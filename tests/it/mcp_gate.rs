@@ -173,7 +173,9 @@ fn a_number_is_not_taken_for_this_machine() {
         package_of(&place, "q", &entries);
         let checked = run(&place, &["check", "q"]);
         assert!(
-            checked.stdout.contains("which is this machine"),
+            checked
+                .stdout
+                .contains("127.0.0.1 is this machine; no connection is made there"),
             "{checked:?}"
         );
     }

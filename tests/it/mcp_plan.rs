@@ -130,7 +130,8 @@ fn text_says_what_is_on_and_why_something_is_not() {
         "tide-table 1.0.0\n",
         "servers on: 1 of 2\n",
         "⚠ almanac  stdio, disabled by policy\n",
-        "--allow-stdio starts them this time",
+        "    programs are not allowed\n",
+        "         env: PYTHONPYCACHEPREFIX=",
         "    program: ",
         "         arg: $HOME\n",
         "(is made)\n",
@@ -139,12 +140,13 @@ fn text_says_what_is_on_and_why_something_is_not() {
         "✓ tides  streamable-http\n",
         "         url: https://tides.example.com/mcp?zone=1\n",
         "      header: X-Tenant: t\n",
-        "lets its programs be started as they are now:\n\n[[stdio.allow]]\nplugin = \"tide-table\"\ndigest = \"sha256:",
+        "For good, as they are now: this in ",
+        "apkit.toml\n\n[[stdio.allow]]\nplugin = \"tide-table\"\ndigest = \"sha256:",
     ] {
         assert!(text.contains(wanted), "{wanted:?} in {text}");
     }
     // The rule that it shows is one.
-    let rule = text.split_once("now:\n\n").expect("a rule").1;
+    let rule = text.split_once("apkit.toml\n\n").expect("a rule").1;
     plans.rules(rule);
     let run = plans.run(&["p"]);
     assert_eq!(run.status, Some(0), "{run:?}");
@@ -188,6 +190,9 @@ fn programs_are_allowed_for_one_content_of_one_package() {
         file.display()
     );
     assert_eq!(reason, wanted);
+    // What forbids is not lifted by the rule that is there already.
+    let run = plans.run(&["p"]);
+    assert!(!run.stdout.contains("[[stdio.allow]]\n"), "{run:?}");
     // Another content.
     plans.rules(&allow(""));
     plans.world.write("p/bin/more", "new");
@@ -195,7 +200,10 @@ fn programs_are_allowed_for_one_content_of_one_package() {
     assert_eq!(states(&plan), ["almanac: disabled", "second: disabled"]);
     let reason = plan["servers"][0]["reason"].as_str().expect("a reason");
     assert!(
-        reason.contains(&format!("{}:1 is for another content", file.display())),
+        reason.ends_with(&format!(
+            "{}:1 is for another content: the package changed since it was written; look at it, and put the digest that `apkit mcp plan` shows there",
+            file.display()
+        )),
         "{reason}"
     );
     // Another package.
@@ -214,6 +222,8 @@ fn programs_are_allowed_for_one_content_of_one_package() {
         "[[remote.allow]]\n",
         "[[remote.deny]]\nhots = \"x\"\n",
         "[stdio]\nallow = true\n",
+        "[[remote.allow]]\nhost = \"127.0.0.1:18801\"\n",
+        "[[remote.deny]]\nhost = \"[::1]:80\"\n",
     ] {
         plans.rules(unfit);
         let run = plans.run(&["p"]);
@@ -308,6 +318,9 @@ fn an_installed_package_keeps_its_data_and_a_directory_of_its_name_is_another() 
         plans.plan(0, &["tide-table", "--allow-stdio"])["root"],
         plan["root"]
     );
+    let said = plans.run(&["tide-table", "--allow-stdio"]).stderr;
+    let note = "note: the installed package tide-table; ./tide-table is the directory\n";
+    assert_eq!(said, note);
     assert_ne!(plans.plan(0, &["./tide-table"])["root"], plan["root"]);
     // Other places have data of their own, the same each time.
     let one = data(&plans.plan(0, &["p", "--allow-stdio"]));
@@ -330,9 +343,18 @@ fn an_installed_package_keeps_its_data_and_a_directory_of_its_name_is_another() 
     assert_eq!(states(&after), ["almanac: disabled"]);
     let reason = after["servers"][0]["reason"].as_str().expect("a reason");
     assert!(
-        reason.contains("is for another content, see `apkit verify tide-table`"),
+        reason.contains("is for another content: the package changed since it was written; look"),
         "{reason}"
     );
+    // What changed since the installation is named.
+    world.write(
+        "home/.agents/plugins/tide-table/written.txt",
+        "by the server",
+    );
+    let after = plans.plan(1, &["tide-table"]);
+    let reason = after["servers"][0]["reason"].as_str().expect("a reason");
+    let named = "and since it was installed: \"written.txt\" was added (`apkit verify tide-table`)";
+    assert!(reason.contains(named), "{reason}");
 }
 
 #[test]
@@ -603,4 +625,97 @@ fn slips_with_credentials_end_the_run_and_show_nothing() {
         assert!(run.stderr.contains("chmod 600"), "{}", run.stderr);
     }
     let _ = file;
+}
+
+#[test]
+fn what_is_missing_is_said_beside_what_is_not_allowed() {
+    let plans = Plans::new(r#"{"gone": {"type": "stdio", "command": "no-such-program"}}"#);
+    let plan = plans.plan(1, &["p"]);
+    assert_eq!(states(&plan), ["gone: disabled"]);
+    let reason = plan["servers"][0]["reason"].as_str().expect("a reason");
+    let start = "programs are not allowed; besides, there is no program no-such-program";
+    assert!(reason.starts_with(start), "{reason}");
+}
+
+#[test]
+fn python_keeps_what_it_compiles_out_of_the_package() {
+    let command = r#""type": "stdio", "command": "./bin/almanac""#;
+    let plans = Plans::new(&format!(
+        r#"{{"usual": {{{command}}},
+            "own": {{{command}, "env": {{"PYTHONPYCACHEPREFIX": "x"}}}},
+            "none": {{{command}, "env": {{"PYTHONDONTWRITEBYTECODE": "1"}}}}}}"#
+    ));
+    let plan = plans.plan(0, &["p", "--allow-stdio"]);
+    let data = plan["data"].as_str().expect("a path");
+    let cache = |at: usize| plan["servers"][at]["stdio"]["env"]["PYTHONPYCACHEPREFIX"].clone();
+    assert_eq!(cache(0), format!("{data}/__pycache__"));
+    assert_eq!(cache(1), "x");
+    assert_eq!(cache(2), Value::Null);
+    assert_eq!(
+        plan["servers"][0]["stdio"]["inherited"],
+        plan["servers"][1]["stdio"]["inherited"]
+    );
+}
+
+#[test]
+fn an_address_that_is_refused_is_refused_by_the_plan() {
+    let far = |url: &str| format!(r#"{{"type": "streamable-http", "url": "{url}"}}"#);
+    let plans = Plans::new(&format!(
+        r#"{{"private": {}, "cloud": {}, "public": {}, "here": {}}}"#,
+        far("https://10.9.8.7/mcp"),
+        far("https://169.254.169.254/x"),
+        far("https://93.184.216.34/x"),
+        far("http://127.0.0.1:1/x"),
+    ));
+    let plan = plans.plan(1, &["p"]);
+    let wanted = [
+        "private: unavailable",
+        "cloud: unavailable",
+        "public: on",
+        "here: on",
+    ];
+    assert_eq!(states(&plan), wanted);
+    assert_eq!(
+        plan["servers"][0]["reason"],
+        "10.9.8.7 is a private address; no connection is made there unless your apkit.toml has `[remote] private = [\"10.9.8.7\"]`"
+    );
+    plans.rules("[remote]\nprivate = [\"10.9.8.7\", \"169.254.169.254\"]\n");
+    assert_eq!(states(&plans.plan(0, &["p"])).len(), 4);
+}
+
+#[test]
+fn a_credential_in_the_place_of_a_value_of_the_package_says_so() {
+    let plans = Plans::new(
+        r#"{"far": {"type": "sse", "url": "https://tides.example.com/sse", "headers": {"X-Tenant": "t"}}}"#,
+    );
+    let given = |name: &str| {
+        let credential = format!("far:{name}=env:KEY");
+        let run = plans.run_with(&["p", "--credential", &credential], &[("KEY", "hush")]);
+        assert_eq!(run.status, Some(0), "{run:?}");
+        run.stdout
+    };
+    let replaced = given("x-tenant");
+    let line = "given: x-tenant from env KEY (replaces what the package sets)\n";
+    assert!(replaced.contains(line), "{replaced}");
+    assert!(given("X-Other").contains("given: X-Other from env KEY\n"));
+}
+
+#[test]
+fn credentials_that_are_missing_or_for_nobody_are_named() {
+    let plans = Plans::new(&format!("{{{ALMANAC}}}"));
+    let given = ["p", "--credential", "almanac:API_KEY=env:NOT_SET_ANYWHERE"];
+    let plan = plans.plan(1, &given);
+    let reason = plan["servers"][0]["reason"].as_str().expect("a reason");
+    let start = "programs are not allowed; besides, the credential API_KEY: ";
+    assert!(reason.starts_with(start), "{reason}");
+    let text =
+        "[[server]]\nplugin = \"tide-table\"\nserver = \"almanack\"\nenv.A = { value = \"x\" }\n";
+    let file = plans.private_file("keys.toml", text);
+    let file = file.to_str().expect("text");
+    let run = plans.run(&["p", "--allow-stdio", "--credentials", file]);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    assert_eq!(
+        run.stderr,
+        "note: the credentials are for a server almanack that tide-table does not have\n"
+    );
 }

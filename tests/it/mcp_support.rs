@@ -102,10 +102,15 @@ impl Host {
 
     /// The result of `initialize`.
     pub(crate) fn greet(&mut self) -> Value {
+        self.greet_as("tests")
+    }
+
+    /// The same for a host of this name.
+    pub(crate) fn greet_as(&mut self, name: &str) -> Value {
         let params = json!({
             "protocolVersion": "2025-11-25",
             "capabilities": {},
-            "clientInfo": {"name": "tests", "version": "1"},
+            "clientInfo": {"name": name, "version": "1"},
         });
         let answer = self.ask("initialize", params);
         self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::mcp_support::{package, run};
+use crate::mcp_support::{package, package_of, run};
 use crate::support::Place;
+use crate::web::{Asked, Reply, Server};
 
 #[test]
 fn tools_are_listed_by_the_name_a_host_sees() {
@@ -35,13 +36,13 @@ fn tools_are_listed_by_the_name_a_host_sees() {
         ],
     );
     let document: Value = serde_json::from_str(&listed.stdout).expect("JSON");
-    assert_eq!(document["package"], "p");
+    assert_eq!(document["packages"][0]["name"], "p");
     assert_eq!(document["servers"][0]["state"], "ok");
     let tools = document["servers"][0]["tools"].as_array().expect("a list");
     assert_eq!(tools.len(), 14);
     assert_eq!(
         tools[3],
-        json!({"name": "mcp__pro_be__echo", "tool": "echo", "definition": {
+        json!({"name": "mcp__pro_be__echo", "tool": "echo", "hidden": null, "definition": {
             "name": "echo",
             "description": "Gives `text` back.",
             "inputSchema": {"type": "object"},
@@ -50,13 +51,67 @@ fn tools_are_listed_by_the_name_a_host_sees() {
 }
 
 #[test]
+fn parameters_stand_behind_the_name() {
+    let server = Server::new(|asked: &Asked| {
+        let message: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
+        let result = match message["method"].as_str() {
+            Some("initialize") => json!({
+                "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "far", "version": "2"},
+            }),
+            Some("tools/list") => json!({"tools": [{
+                "name": "add", "description": "Adds.",
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {"a": {"type": "integer"}, "b": {"type": "string"}, "c": {}},
+                    "required": ["a"],
+                },
+            }]}),
+            _ => return Reply::new(202, ""),
+        };
+        let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+        Reply::new(200, answer.to_string()).header("content-type", "application/json")
+    });
+    let place = Place::new();
+    let entry = json!({"far": {"type": "streamable-http", "url": server.url("/mcp")}});
+    package_of(&place, "p", &entry);
+    let listed = run(&place, &["tools", "p"]);
+    assert_eq!(
+        listed.stdout.lines().nth(1),
+        Some("  mcp__far__add(a: integer, b?: string, c?)  Adds."),
+        "{listed:?}"
+    );
+}
+
+#[test]
+fn names_are_those_that_serve_offers() {
+    let place = Place::new();
+    package(&place, "p", &[("probe", &[]), ("a.b", &[]), ("a_b", &[])]);
+    package(&place, "q", &[("probe", &[])]);
+    let listed = run(&place, &["tools", "p", "q", "--allow-stdio"]);
+    assert_eq!(listed.status, Some(0), "{listed:?}");
+    assert!(listed.stdout.starts_with("p/probe: 14 tools"), "{listed:?}");
+    for name in ["  mcp__p_probe__echo ", "  mcp__q_probe__echo "] {
+        assert!(listed.stdout.contains(name), "{listed:?}");
+    }
+    let hidden = "[echo] not offered: tool `echo` of server `a.b` has its name\n";
+    assert!(listed.stdout.contains(hidden), "{listed:?}");
+}
+
+#[test]
 fn programs_are_off_until_they_are_allowed() {
     let place = Place::new();
     package(&place, "p", &[("probe", &[])]);
     let listed = run(&place, &["tools", "p"]);
     assert_eq!(listed.status, Some(1), "{listed:?}");
-    let line = "probe: off, disabled by policy: programs are not started; --allow-stdio starts them this time";
-    assert!(listed.stdout.starts_with(line), "{listed:?}");
+    let line = "probe: off, disabled by policy: programs are not allowed\n";
+    assert_eq!(listed.stdout, line, "{listed:?}");
+    assert!(
+        listed
+            .stderr
+            .starts_with("note: allow programs once: --allow-stdio; for good: "),
+        "{listed:?}"
+    );
 }
 
 #[test]
@@ -80,6 +135,10 @@ fn one_bad_server_keeps_no_other_from_its_tools() {
         "dead: failed, failed to initialize: it exited with status 3"
     );
     assert!(heads[1].starts_with("probe: 14 tools"), "{heads:?}");
+    assert!(
+        listed.stdout.contains("\n  | the probe was told to exit\n"),
+        "{listed:?}"
+    );
     assert_eq!(
         heads[2],
         "never: failed, failed to initialize: no answer within 3 s; --timeout gives it more time"

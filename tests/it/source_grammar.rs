@@ -312,6 +312,31 @@ fn a_token_is_refused_with_the_way_out() {
 }
 
 #[test]
+fn a_signed_address_may_be_fetched_once_and_is_not_shown() {
+    let environment = environment();
+    let text = "https://host.example/a.tgz?token=hunter2&path=p";
+    let source = Source::parse_for_once(text, &environment).expect("a source");
+    assert!(!source.is_recordable());
+    assert_eq!(source.to_string(), "https://host.example/a.tgz?…");
+    assert_eq!(source.sub_path().map(|path| path.as_str()), Some("p"));
+    // Everything else is what it always is.
+    for text in ["https://host.example/a.tgz?version=1", "./a", "npm:a"] {
+        let source = Source::parse_for_once(text, &environment).expect("a source");
+        assert_eq!(source, parse(text));
+        assert!(source.is_recordable());
+    }
+    for text in [
+        "http://host.example/a.tgz?token=hunter2",
+        "https://user:hunter2@host.example/a.tgz?token=hunter2",
+        "git+https://0123456789abcdef0123456789abcdef@host.example/o/r",
+    ] {
+        let refused = Source::parse_for_once(text, &environment);
+        let told = refused.expect_err("no source").to_string();
+        assert!(!told.contains("hunter2"), "{told}");
+    }
+}
+
+#[test]
 fn rules_are_told_one_spelling() {
     for (text, scope, name) in [
         ("git+https://h.example/evil/r", Some("evil"), "r"),

@@ -14,6 +14,9 @@
 //! | `no-initialize` | initialize: never answers |
 //! | `version:V` | initialize: answers with the protocol version V |
 //! | `say:METHOD MEMBERS` | METHOD: answers with these members of JSON-RPC; `@` as above |
+//! | `slow:MS` | initialize: answers after so many milliseconds |
+//! | `calling:NAME` | tools/call: writes the file NAME in `PLUGIN_DATA` |
+//! | `cancelled:NAME` | notifications/cancelled: writes the file NAME in `PLUGIN_DATA` |
 //! | `pages:N` | tools/list: N tools a page |
 //! | `endless:MS` | tools/list: waits so long, then says that there is more |
 //! | `ignore-eof` | end of input: runs on |
@@ -163,6 +166,9 @@ fn answer(server: &Arc<Server>, message: &Value) {
             let id = params.get("requestId").cloned().unwrap_or_default();
             let mut cancelled = server.cancelled.lock().expect("no panic");
             cancelled.insert(id.to_string());
+            if let Some(name) = told("cancelled") {
+                mark(&name);
+            }
         }
         return;
     };
@@ -179,11 +185,17 @@ fn answer(server: &Arc<Server>, message: &Value) {
             if told("no-initialize").is_some() {
                 return;
             }
+            if let Some(ms) = number("slow") {
+                thread::sleep(Duration::from_millis(ms as u64));
+            }
             initialize(server, params)
         }
         "ping" => json!({}),
         "tools/list" => list(server, &params),
         "tools/call" => {
+            if let Some(name) = told("calling") {
+                mark(&name);
+            }
             let server = Arc::clone(server);
             thread::spawn(move || tools::call(&server, &id, &params));
             return;

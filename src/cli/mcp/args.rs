@@ -60,7 +60,7 @@ pub(super) struct Plan {
 /// What all commands about servers take.
 #[derive(Debug, Args)]
 pub(super) struct Common {
-    /// Start the programs of the package: they can do whatever you can
+    /// Start the programs of all packages named: they can do whatever you can
     ///
     /// Without it, only those that a rule [[stdio.allow]] of apkit.toml names.
     #[arg(long)]

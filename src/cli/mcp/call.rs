@@ -20,7 +20,7 @@ use super::connect::{self, Waiting};
 use super::place::Subjects;
 use super::trouble::Trouble;
 use crate::cli::exit::Exit;
-use crate::cli::failure::{Failure, say};
+use crate::cli::failure::{Failure, note, say};
 use crate::cli::output;
 
 const EXAMPLES: &str = "\
@@ -30,7 +30,7 @@ Examples:
   echo '{\"port\": \"Brest\"}' | apkit mcp call tide-table almanac tides --args - --json
 
 Exit status: 0 the tool gave a result, 1 it or its server answered with an error, 2 there
-is no answer.
+is no answer, 130 interrupted: the call is cancelled and the server ended.
 ";
 
 #[derive(Debug, Args)]
@@ -72,11 +72,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let Some(subject) = subjects.all.first() else {
         return Ok(Exit::Clean);
     };
-    let server = connect::server(&subject.plan.servers, &arguments.server)?;
+    let server = connect::server(&subject.plan, &arguments.server)?;
+    if let Err(off) = &server.launch {
+        subjects.tell_how();
+        return Err(Trouble::Off(server.name.clone(), off.clone()).into());
+    }
     let package = &subject.plan.package;
     let called = call(&subjects, package, server, &options, &arguments.tool, given);
-    let answer = connect::block_on(called)??;
-    match answer {
+    let Some(answer) = connect::interruptible(called)? else {
+        return Ok(Exit::Interrupted);
+    };
+    match answer? {
         Ok(result) => {
             let read: Value = serde_json::from_str(result.get()).unwrap_or_default();
             output::to_stdout(|out| match arguments.json {
@@ -142,8 +148,15 @@ async fn call(
     arguments: Value,
 ) -> Result<Answered, Trouble> {
     let opened = connect::open(subjects, package, server, options).await;
-    let (session, _logs) = opened.map_err(Trouble::Failed)?;
+    let (session, _logs) = opened.map_err(failed)?;
     let answer = ask(&session, &server.name, tool, arguments).await;
+    if let Some(stray) = session.stray() {
+        note(&format!(
+            "server `{}`: {}",
+            visible(&server.name),
+            visible(&stray)
+        ));
+    }
     session.close().await;
     answer
 }
@@ -154,7 +167,7 @@ async fn ask(
     tool: &str,
     arguments: Value,
 ) -> Result<Answered, Trouble> {
-    let tools = session.tools().await.map_err(Trouble::Failed)?;
+    let tools = session.tools().await.map_err(failed)?;
     let own = tools.iter().find(|known| known.name == tool);
     let own = own.or_else(|| {
         let offered = |name: &str| names::offered(server, name) == tool;
@@ -173,8 +186,12 @@ async fn ask(
     match session.call(params, true).end(session.limit()).await {
         Ok(result) => Ok(Ok(result)),
         Err(CallError::Answered(error)) => Ok(Err(error)),
-        Err(error) => Err(Trouble::Failed(error.during(server, Step::Serve))),
+        Err(error) => Err(failed(error.during(server, Step::Serve))),
     }
+}
+
+fn failed(failure: session::Failure) -> Trouble {
+    Trouble::Failed(Box::new(failure))
 }
 
 /// Writes a result for people: texts as they are, all else by name.

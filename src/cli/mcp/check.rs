@@ -7,13 +7,13 @@ use std::time::Instant;
 use clap::{Args, ValueHint};
 use serde::Serialize;
 
-use apkit::mcp::plan::{Launch, ServerPlan};
+use apkit::mcp::plan::{Off, ServerPlan};
 use apkit::mcp::session::{self, Facts};
 use apkit::render::{self, visible};
 
 use super::args::Common;
-use super::connect::{self, Waiting};
-use super::place::Subjects;
+use super::connect::{self, Looked, Waiting};
+use super::place::{Subject, Subjects};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::output;
@@ -22,9 +22,14 @@ const EXAMPLES: &str = "\
 Examples:
   apkit mcp check . --allow-stdio
   apkit mcp check plugins/* --allow-stdio --strict --json
+  apkit mcp check tide-table --server almanac --allow-stdio
 
-Exit status: 0 no server failed, 1 some did or, with --strict, some are off, 2 the run
-failed.
+A server that your rules keep off is `off`; one that cannot work here, or whose entry breaks
+a rule, is `failed`, and so is a package that loads no servers although it should.
+
+Exit status: 0 nothing failed, 1 something did or, with --strict, some server is off, 2 the
+run failed: a wrong SOURCE or option. Nothing is written to standard output then,
+nor at 130: interrupted.
 ";
 
 #[derive(Debug, Args)]
@@ -34,7 +39,11 @@ pub(super) struct Arguments {
     #[arg(value_name = "SOURCE", default_value = ".", value_hint = ValueHint::AnyPath)]
     sources: Vec<OsString>,
 
-    /// Count a server that is off as a failure
+    /// Only this server
+    #[arg(long, value_name = "NAME")]
+    server: Option<String>,
+
+    /// Count a server that your rules keep off as a failure
     #[arg(long)]
     strict: bool,
 
@@ -52,6 +61,7 @@ pub(super) struct Arguments {
 #[derive(Serialize)]
 struct Document<'d> {
     schema_version: u32,
+    packages: Vec<Looked<'d>>,
     servers: Vec<Checked<'d>>,
 }
 
@@ -59,21 +69,29 @@ struct Document<'d> {
 #[derive(Serialize)]
 struct Checked<'d> {
     package: &'d str,
+    /// The directory of the package.
+    path: String,
     name: &'d str,
     transport: Option<&'static str>,
     /// `ok`, `off` or `failed`.
     state: &'static str,
+    /// What `apkit mcp plan` says: `on`, `disabled`, `invalid` or `unavailable`.
+    plan: &'static str,
     /// What was being done when it failed.
     step: Option<&'static str>,
     /// Why it is off or failed.
     reason: Option<String>,
+    /// What its author should mend though it works.
+    warnings: Vec<String>,
     /// The last lines of its standard error, if it failed.
     stderr: Vec<String>,
     server: Option<Info>,
     protocol_version: Option<String>,
     tools: Option<usize>,
-    /// How long opening it and asking for its tools took.
+    /// How long opening it and asking for its tools took, or until it failed.
     milliseconds: Option<u128>,
+    #[serde(skip)]
+    label: &'d str,
     #[serde(skip)]
     facts: Option<Facts>,
 }
@@ -87,28 +105,48 @@ struct Info {
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let subjects = Subjects::open(&arguments.sources, &arguments.common)?;
     let options = connect::options(&subjects, arguments.waiting.limit())?;
-    let servers = subjects.all.iter().flat_map(|subject| {
-        let plan = &subject.plan;
-        plan.servers
-            .iter()
-            .map(|server| (plan.package.as_str(), server))
-    });
-    let checks = servers.map(|(package, server)| check(&subjects, package, server, &options));
+    let is_meant = |server: &&ServerPlan| {
+        let only = arguments.server.as_ref();
+        only.is_none_or(|name| *name == server.name)
+    };
+    let servers: Vec<_> = subjects
+        .all
+        .iter()
+        .flat_map(|subject| {
+            let servers = subject.plan.servers.iter().filter(is_meant);
+            servers.map(move |server| (subject, server))
+        })
+        .collect();
+    let packages: Vec<_> = subjects.all.iter().map(Looked::of).collect();
+    if let (Some(name), [], Some(first)) = (&arguments.server, &servers[..], subjects.all.first())
+        && !packages.iter().any(Looked::is_disabled)
+    {
+        connect::server(&first.plan, name)?;
+    }
+    let checks = servers
+        .into_iter()
+        .map(|(subject, server)| check(&subjects, subject, server, &options));
+    let Some(servers) = connect::interruptible(connect::all(checks))? else {
+        return Ok(Exit::Interrupted);
+    };
     let document = Document {
         schema_version: 1,
-        servers: connect::block_on(connect::all(checks))?,
+        packages,
+        servers,
     };
     let several = subjects.all.len() > 1;
     output::to_stdout(|out| match arguments.json {
         true => render::write_json(out, &document, true),
         false => document.write(several, out),
     })?;
+    subjects.tell_how();
     let is_bad = |server: &Checked<'_>| match server.state {
         "failed" => true,
         "off" => arguments.strict,
         _ => false,
     };
-    Ok(match document.servers.iter().any(is_bad) {
+    let is_disabled = document.packages.iter().any(Looked::is_disabled);
+    Ok(match is_disabled || document.servers.iter().any(is_bad) {
         true => Exit::Findings,
         false => Exit::Clean,
     })
@@ -116,30 +154,37 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 async fn check<'d>(
     subjects: &Subjects,
-    package: &'d str,
+    subject: &'d Subject,
     server: &'d ServerPlan,
     options: &session::Options,
 ) -> Checked<'d> {
+    let package = subject.plan.package.as_str();
+    let loaded = &subject.package.mcp.loaded;
+    let loaded = loaded.iter().find(|loaded| loaded.name == server.name);
+    let off = server.launch.as_ref().err();
     let mut checked = Checked {
         package,
+        path: subject.plan.root.to_string_lossy().into_owned(),
         name: &server.name,
-        transport: server.launch.as_ref().ok().map(|launch| match launch {
-            Launch::Stdio(_) => "stdio",
-            Launch::StreamableHttp(_) => "streamable-http",
-            Launch::Sse(_) => "sse",
-        }),
-        state: "ok",
+        transport: loaded.map(|loaded| loaded.transport.type_name()),
+        state: match off {
+            None => "ok",
+            Some(Off::Policy(_)) => "off",
+            Some(Off::Invalid(_) | Off::Unavailable(_)) => "failed",
+        },
+        plan: off.map_or("on", Off::word),
         step: None,
         reason: None,
+        warnings: Vec::new(),
         stderr: Vec::new(),
         server: None,
         protocol_version: None,
         tools: None,
         milliseconds: None,
+        label: &subject.label,
         facts: None,
     };
-    if let Err(off) = &server.launch {
-        checked.state = "off";
+    if let Some(off) = off {
         checked.reason = Some(off.to_string());
         return checked;
     }
@@ -147,11 +192,15 @@ async fn check<'d>(
     let opened = connect::open(subjects, package, server, options).await;
     let (session, _logs) = match opened {
         Ok(opened) => opened,
-        Err(failure) => return checked.failed(failure),
+        Err(failure) => {
+            checked.milliseconds = Some(started.elapsed().as_millis());
+            return checked.failed(failure);
+        }
     };
     let facts = session.facts().clone();
     let tools = session.tools().await;
     checked.milliseconds = Some(started.elapsed().as_millis());
+    checked.warnings.extend(session.stray());
     session.close().await;
     checked.protocol_version = Some(facts.protocol_version.clone());
     checked.server = Some(Info {
@@ -173,6 +222,8 @@ impl Checked<'_> {
         self.state = "failed";
         self.step = Some(failure.step.word());
         self.reason = Some(failure.sentence());
+        // It is in the sentence.
+        self.warnings.clear();
         self.stderr = failure.stderr;
         self
     }
@@ -180,9 +231,12 @@ impl Checked<'_> {
 
 impl Document<'_> {
     fn write(&self, several: bool, out: &mut dyn Write) -> io::Result<()> {
+        for package in &self.packages {
+            package.write(out)?;
+        }
         for server in &self.servers {
             let name = match several {
-                true => format!("{}/{}", server.package, server.name),
+                true => format!("{}/{}", server.label, server.name),
                 false => server.name.to_owned(),
             };
             write!(out, "{:6}  {}: ", server.state, visible(&name))?;
@@ -198,6 +252,9 @@ impl Document<'_> {
                     let reason = reason.as_deref().unwrap_or_default();
                     writeln!(out, "{}", visible(reason))?;
                 }
+            }
+            for warning in &server.warnings {
+                writeln!(out, "        warning: {}", visible(warning))?;
             }
             for line in &server.stderr {
                 writeln!(out, "        | {}", visible(line))?;

@@ -1,21 +1,27 @@
 //! What the commands that open sessions share.
 
 use std::future::{Future, poll_fn};
+use std::io::{self, Write};
+use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
 use clap::Args;
+use serde::Serialize;
 
 use apkit::mcp::credential::Credentials;
-use apkit::mcp::plan::ServerPlan;
+use apkit::mcp::plan::{Plan, Problem, ServerPlan};
 use apkit::mcp::session::{self, Facts, Failure as ServerFailure, Logs, Session, Step};
 use apkit::mcp::{http, stdio};
-use apkit::net::{Egress, Proxies};
+use apkit::net::Proxies;
 use apkit::render::visible;
 use apkit::spec::near;
 
-use super::place::Subjects;
+use super::place::{Subject, Subjects};
+use super::stop::Stop;
 use super::trouble::Trouble;
+use crate::cli::failure::{Failure, say};
+use crate::cli::store::was_interrupted;
 
 /// How long servers are waited for.
 #[derive(Debug, Args)]
@@ -32,6 +38,10 @@ impl Waiting {
     }
 }
 
+/// How long servers have to end when the program is interrupted: longer than one
+/// takes that obeys nothing but `SIGKILL`.
+const LEAVING: Duration = Duration::from_secs(8);
+
 /// Runs what waits for servers. Servers that still run afterwards are ended.
 pub(super) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Trouble> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -41,21 +51,51 @@ pub(super) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Trouble>
     Ok(runtime.block_on(future))
 }
 
+/// The same for what a user may interrupt: then what is asked for is cancelled, the
+/// servers are ended, and there is nothing. The second time the program ends at once.
+pub(super) fn interruptible<T>(future: impl Future<Output = T>) -> Result<Option<T>, Failure> {
+    let done = block_on(async {
+        let mut stop = Stop::listen().map_err(Trouble::Runtime)?;
+        if was_interrupted() {
+            return Ok(None);
+        }
+        {
+            let mut future = pin!(future);
+            tokio::select! {
+                done = &mut future => return Ok(Some(done)),
+                () = stop.asked() => {}
+            }
+            // What it waited for is cancelled here.
+        }
+        let tasks = tokio::runtime::Handle::current().metrics();
+        let gone = async {
+            while tasks.num_alive_tasks() > 0 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::select! {
+            _ = tokio::time::timeout(LEAVING, gone) => {}
+            () = stop.asked() => {}
+        }
+        Ok::<_, Failure>(None)
+    })??;
+    if done.is_none() {
+        say("error: interrupted; the servers are ended");
+    }
+    Ok(done)
+}
+
 /// How servers are opened for these packages.
 pub(super) fn options(subjects: &Subjects, limit: Duration) -> Result<session::Options, Trouble> {
     let environment = subjects.session.environment();
     let variable = |name: &str| Some(environment.get(name)?.to_str()?.to_owned());
-    let mut egress = Egress::default();
-    for entry in &subjects.private {
-        egress = egress.allow(entry)?;
-    }
     let guard = stdio::this_program().map_err(Trouble::Runtime)?;
     Ok(session::Options {
         opening: limit,
         call: Some(limit),
         stdio: stdio::Limits::new(guard),
         http: http::Rules {
-            egress,
+            egress: subjects.egress.clone(),
             proxies: Proxies::from_variables(variable)?,
             ..http::Rules::default()
         },
@@ -86,16 +126,76 @@ pub(super) async fn open(
 }
 
 /// The server of this name.
-pub(super) fn server<'s>(servers: &'s [ServerPlan], name: &str) -> Result<&'s ServerPlan, Trouble> {
-    let found = servers.iter().find(|server| server.name == name);
+pub(super) fn server<'s>(plan: &'s Plan, name: &str) -> Result<&'s ServerPlan, Trouble> {
+    let found = plan.servers.iter().find(|server| server.name == name);
     found.ok_or_else(|| {
-        let names = || servers.iter().map(|server| server.name.as_str());
+        let names = || plan.servers.iter().map(|server| server.name.as_str());
         Trouble::Server {
             name: name.to_owned(),
             nearest: near::nearest(name, names()).map(str::to_owned),
             known: names().map(str::to_owned).collect(),
+            disabled: plan.disabled.iter().map(Problem::to_string).collect(),
         }
     })
+}
+
+/// Why a package has no servers, for reports.
+#[derive(Debug, Serialize)]
+pub(super) struct ProblemText<'p> {
+    pub(super) code: &'p str,
+    pub(super) message: &'p str,
+}
+
+impl<'p> ProblemText<'p> {
+    pub(super) fn of(problem: &'p Problem) -> Self {
+        Self {
+            code: problem.code,
+            message: &problem.message,
+        }
+    }
+}
+
+/// One package, for reports.
+#[derive(Serialize)]
+pub(super) struct Looked<'d> {
+    name: &'d str,
+    path: String,
+    /// Why it has no servers.
+    disabled: Vec<ProblemText<'d>>,
+    #[serde(skip)]
+    label: &'d str,
+    #[serde(skip)]
+    is_empty: bool,
+}
+
+impl<'d> Looked<'d> {
+    pub(super) fn of(subject: &'d Subject) -> Self {
+        let plan = &subject.plan;
+        Self {
+            name: &plan.package,
+            path: plan.root.to_string_lossy().into_owned(),
+            disabled: plan.disabled.iter().map(ProblemText::of).collect(),
+            label: &subject.label,
+            is_empty: plan.servers.is_empty(),
+        }
+    }
+
+    pub(super) fn is_disabled(&self) -> bool {
+        !self.disabled.is_empty()
+    }
+
+    /// A line for each reason, and one if there are simply no servers.
+    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let label = visible(self.label);
+        for problem in &self.disabled {
+            let text = format!("{}: {}", problem.code, problem.message);
+            writeln!(out, "failed  {label}: {}", visible(&text))?;
+        }
+        if self.disabled.is_empty() && self.is_empty {
+            writeln!(out, "{label}: no servers")?;
+        }
+        Ok(())
+    }
 }
 
 /// What all of these give, in their order. They run at the same time.

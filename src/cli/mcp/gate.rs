@@ -1,15 +1,12 @@
 //! From `--allow-stdio` and the rules of `apkit.toml` to a gate.
 
-use std::path::Path;
-
 use url::Url;
 
 use apkit::archive::Digest;
 use apkit::mcp::gate::{Gate, Hosts, Permit};
+use apkit::mcp::plan::Off;
 use apkit::package::{Package, Server, Transport};
 use apkit::store::{Policy, Program, Start};
-
-use crate::cli::failure::show;
 
 /// Whose word counts.
 #[derive(Clone, Copy)]
@@ -18,25 +15,34 @@ pub(super) struct Rules<'r> {
     pub(super) allow_stdio: bool,
     /// The user's own, which allow and forbid.
     pub(super) own: Option<&'r Policy>,
-    /// The file to write them to.
-    pub(super) own_file: &'r Path,
     /// The project's, which can only forbid: a stranger may have written them.
     pub(super) project: Option<&'r Policy>,
 }
 
+/// What is said of programs that no rule speaks of.
+const NOT_ALLOWED: &str = "programs are not allowed";
+/// How many changed files a message names.
+const MOST_NAMED: usize = 5;
+
+/// Whether a rule of the user's or `--allow-stdio` would have the program started.
+pub(super) fn is_unsaid(off: &Off) -> bool {
+    matches!(off, Off::Policy(why) if why.starts_with(NOT_ALLOWED))
+}
+
 /// Decides about every server. `digest` is that of the package as it is now, or
-/// why it has none; `is_installed` is whether there is a lock file to compare it with.
+/// why it has none; `changes` are those of an installed package since its
+/// installation, or nothing for another.
 pub(super) fn decide(
     package: &Package,
     digest: &Result<Digest, String>,
-    is_installed: bool,
+    changes: Option<&dyn Fn() -> Vec<String>>,
     rules: &Rules<'_>,
 ) -> Gate {
     let plugin = package.name.as_deref().unwrap_or_default();
     let mut gate = Gate::default();
     for server in &package.mcp.loaded {
         let decision = match &server.transport {
-            Transport::Stdio { .. } => rules.start(plugin, server, digest, is_installed),
+            Transport::Stdio { .. } => rules.start(plugin, server, digest, changes),
             Transport::StreamableHttp { url, .. } | Transport::Sse { url, .. } => {
                 rules.connect(plugin, server, url)
             }
@@ -56,7 +62,7 @@ impl<'r> Rules<'r> {
         plugin: &str,
         server: &Server,
         digest: &Result<Digest, String>,
-        is_installed: bool,
+        changes: Option<&dyn Fn() -> Vec<String>>,
     ) -> Result<Permit, String> {
         let program = Program {
             plugin,
@@ -71,7 +77,7 @@ impl<'r> Rules<'r> {
         if self.allow_stdio {
             return Ok(Permit::default());
         }
-        let mut why = "programs are not started; --allow-stdio starts them this time".to_owned();
+        let mut why = NOT_ALLOWED.to_owned();
         let own = self.own.map(|own| own.start(&program));
         match own {
             Some(Start::Allowed) => {
@@ -83,10 +89,23 @@ impl<'r> Rules<'r> {
             Some(Start::Unsaid {
                 other_content: Some(rule),
             }) => {
-                why.push_str(&format!("; the rule {rule} is for another content"));
-                if is_installed {
-                    why.push_str(&format!(", see `apkit verify {plugin}`"));
+                why.push_str(&format!(
+                    "; the rule {rule} is for another content: the package changed since it was written"
+                ));
+                let changes = changes.map(|changes| changes()).unwrap_or_default();
+                if !changes.is_empty() {
+                    let named = changes.iter().take(MOST_NAMED).cloned();
+                    let more = if changes.len() > MOST_NAMED {
+                        ", …"
+                    } else {
+                        ""
+                    };
+                    why.push_str(&format!(
+                        ", and since it was installed: {}{more} (`apkit verify {plugin}`)",
+                        named.collect::<Vec<_>>().join(", ")
+                    ));
                 }
+                why.push_str("; look at it, and put the digest that `apkit mcp plan` shows there");
             }
             _ => {}
         }
@@ -94,16 +113,10 @@ impl<'r> Rules<'r> {
         if matches!(project, Some(Start::Allowed)) {
             why.push_str("; that a project allows its own programs does not count");
         }
-        match digest {
-            Ok(_) => why.push_str(&format!(
-                "; for good, a rule in {}, which `apkit mcp plan` shows",
-                show(self.own_file)
-            )),
-            Err(problem) => {
-                why.push_str(&format!("; no rule can name this content: {problem}"));
-                if !is_installed {
-                    why.push_str("; what `apkit import` installs, one can");
-                }
+        if let Err(problem) = digest {
+            why.push_str(&format!("; no rule can name this content: {problem}"));
+            if changes.is_none() {
+                why.push_str("; what `apkit import` installs, one can");
             }
         }
         Err(why)

@@ -5,9 +5,11 @@ mod call;
 mod check;
 mod connect;
 mod gate;
+mod keys;
 mod place;
 mod plan;
 mod serve;
+mod stop;
 mod tools;
 mod trouble;
 

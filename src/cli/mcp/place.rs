@@ -9,16 +9,21 @@ use apkit::archive::Digest;
 use apkit::mcp::content;
 use apkit::mcp::credential::Keys;
 use apkit::mcp::gate::Gate;
-use apkit::mcp::plan::{self, Off, Places, Plan};
+use apkit::mcp::http;
+use apkit::mcp::plan::{self, Launch, Off, Places, Plan};
+use apkit::net::Egress;
 use apkit::package::{self, Package, Transport, Verdict};
+use apkit::render::visible;
 use apkit::source::Source;
 use apkit::spec::name::plugin_name_problem;
-use apkit::store::{POLICY_FILE, Policy, Store};
+use apkit::store::{POLICY_FILE, Policy, State, Store};
 
 use super::args::Common;
 use super::gate::{self, Rules};
-use crate::cli::failure::{Failure, slashed};
-use crate::cli::store::{Place, Scratch, Session};
+use super::keys;
+use super::trouble::Trouble;
+use crate::cli::failure::{Failure, note, show, slashed};
+use crate::cli::store::{Place, Scratch, Session, was_interrupted};
 use crate::cli::target::Target;
 
 /// The packages that one run is about.
@@ -27,6 +32,8 @@ pub(super) struct Subjects {
     pub(super) keys: Keys,
     /// What may be connected to although it is no part of the internet.
     pub(super) private: Vec<String>,
+    /// The same as it is judged by.
+    pub(super) egress: Egress,
     /// The file of the user's own rules.
     pub(super) rules: PathBuf,
     pub(super) session: Session,
@@ -34,6 +41,9 @@ pub(super) struct Subjects {
 
 /// One package.
 pub(super) struct Subject {
+    /// What tells it from the other packages of the run: its name, or SOURCE as it was
+    /// typed where it has none or shares it.
+    pub(super) label: String,
     pub(super) package: Package,
     pub(super) places: Places,
     /// Its content as it is now, or why that has no digest.
@@ -56,7 +66,24 @@ struct Found {
 
 impl Subjects {
     /// Finds or fetches the packages and plans what becomes of their servers.
+    ///
+    /// # Errors
+    ///
+    /// One of them is not there.
     pub(super) fn open(sources: &[OsString], common: &Common) -> Result<Self, Failure> {
+        Self::found(sources, common, false)
+    }
+
+    /// The same without those that are not there, of which it tells.
+    ///
+    /// # Errors
+    ///
+    /// None of them is there.
+    pub(super) fn open_some(sources: &[OsString], common: &Common) -> Result<Self, Failure> {
+        Self::found(sources, common, true)
+    }
+
+    fn found(sources: &[OsString], common: &Common, some_do: bool) -> Result<Self, Failure> {
         let mut session = Session::start()?;
         let store = session.store(&common.place)?;
         // A project's rules are not the user's.
@@ -77,32 +104,73 @@ impl Subjects {
         let rules = Rules {
             allow_stdio: common.allow_stdio,
             own: own.map(Store::policy),
-            own_file: &own_file,
             project,
         };
-        let keys = keys(common, &session)?;
-        let mut all: Vec<Subject> = Vec::new();
+        let keys = keys::of(common, &session)?;
+        let private = own.map(Store::policy).into_iter().flat_map(Policy::private);
+        let private: Vec<String> = private.map(str::to_owned).collect();
+        let mut egress = Egress::default();
+        for entry in &private {
+            egress = egress.allow(entry).map_err(Trouble::from)?;
+        }
+        let (mut all, mut typed, mut missing) = (Vec::new(), Vec::new(), Vec::new());
         for source in sources {
-            let found = find(source, &session, &store)?;
-            let subject = subject(found, common, &session, &store, &rules, &keys)?;
-            // The same package by two names.
-            let is_same = |known: &Subject| known.plan.root == subject.plan.root;
-            if !all.iter().any(is_same) {
-                all.push(subject);
+            let opened = find(source, &session, &store)
+                .and_then(|found| subject(found, common, &session, &store, &rules, &keys));
+            match opened {
+                // The same package by two names.
+                Ok(subject) if has(&all, &subject) => {}
+                Ok(subject) => {
+                    all.push(subject);
+                    typed.push(source.clone());
+                }
+                Err(failure) if some_do && !was_interrupted() => missing.push(failure),
+                Err(failure) => return Err(failure),
             }
         }
-        let private = own.map(Store::policy).into_iter().flat_map(Policy::private);
-        let private = private.map(str::to_owned).collect();
+        if all.is_empty()
+            && let Some(failure) = missing.pop()
+        {
+            return Err(failure);
+        }
+        missing.iter().for_each(Failure::tell);
+        label(&mut all, &typed);
         session.end();
+        for server in all
+            .iter_mut()
+            .flat_map(|subject: &mut Subject| &mut subject.plan.servers)
+        {
+            let denied = match &server.launch {
+                Ok(Launch::StreamableHttp(endpoint) | Launch::Sse(endpoint)) => {
+                    http::judge(endpoint, &egress).err()
+                }
+                _ => None,
+            };
+            if let Some(denied) = denied {
+                server.launch = Err(Off::Unavailable(denied.to_string()));
+            }
+        }
         let subjects = Self {
             all,
             keys,
             private,
+            egress,
             rules: own_file,
             session,
         };
         subjects.check_given()?;
         Ok(subjects)
+    }
+
+    /// Says once how programs are allowed, if some are off for want of that.
+    pub(super) fn tell_how(&self) {
+        let mut plans = self.all.iter().flat_map(|subject| &subject.plan.servers);
+        if plans.any(|server| server.launch.as_ref().is_err_and(gate::is_unsaid)) {
+            note(&format!(
+                "allow programs once: --allow-stdio; for good: the rule that `apkit mcp plan` shows, in {}",
+                show(&self.rules)
+            ));
+        }
     }
 
     /// A credential for a server that is not there is a slip of the pen, and one for
@@ -148,6 +216,11 @@ impl Subjects {
     }
 }
 
+/// Whether a package is among these already.
+fn has(all: &[Subject], subject: &Subject) -> bool {
+    all.iter().any(|known| known.plan.root == subject.plan.root)
+}
+
 fn subject(
     found: Found,
     common: &Common,
@@ -178,29 +251,77 @@ fn subject(
     store.check_data(&data).map_err(refused)?;
     let places = Places::new(&found.root, &data).map_err(unreadable)?;
     let digest = digest(&package, &found.root);
-    let gate = gate::decide(&package, &digest, found.installed.is_some(), rules);
+    let changes = || match &found.installed {
+        Some(name) => changes(store, name, session),
+        None => Vec::new(),
+    };
+    let is_installed = found.installed.is_some();
+    let changes: Option<&dyn Fn() -> Vec<String>> = is_installed.then_some(&changes);
+    let gate = gate::decide(&package, &digest, changes, rules);
     let variables = &session.environment().variables;
     let mut plan = plan::plan(&package, &places, variables, &gate);
-    for index in 0..plan.servers.len() {
-        let Some(server) = plan.servers.get_mut(index) else {
-            continue;
-        };
-        let slots = keys.slots(&plan.package, server);
+    let mut strangers: Vec<&str> = keys.servers_of(&plan.package).collect();
+    strangers.retain(|name| !plan.servers.iter().any(|server| server.name == *name));
+    strangers.dedup();
+    for name in strangers {
+        let package = &plan.package;
+        note(&format!(
+            "the credentials are for a server {} that {} does not have",
+            visible(name),
+            visible(package)
+        ));
+    }
+    // As if everything were allowed: what is missing is said beside what is not.
+    let ungated = plan::plan(&package, &places, variables, &Gate::open());
+    for (server, ungated) in plan.servers.iter_mut().zip(&ungated.servers) {
+        let slots = keys.slots(&plan.package, ungated);
         let problem = slots.iter().find_map(|slot| {
             let problem = slot.problem(variables)?;
             Some(format!("the credential {}: {problem}", slot.name()))
         });
-        if let Some(problem) = problem {
-            server.launch = Err(Off::Unavailable(problem));
+        match (problem, &mut server.launch) {
+            (None, _) | (_, Err(Off::Invalid(_))) => {}
+            (Some(problem), Err(Off::Policy(why))) => {
+                why.push_str("; besides, ");
+                why.push_str(&problem);
+            }
+            (Some(problem), launch) => *launch = Err(Off::Unavailable(problem)),
         }
     }
     Ok(Subject {
+        label: String::new(),
         package,
         places,
         digest,
         plan,
         _scratch: found.scratch,
     })
+}
+
+fn label(subjects: &mut [Subject], sources: &[OsString]) {
+    let names: Vec<String> = subjects
+        .iter()
+        .map(|subject| subject.plan.package.clone())
+        .collect();
+    for (subject, source) in subjects.iter_mut().zip(sources) {
+        let name = &subject.plan.package;
+        let is_alone = names.iter().filter(|other| *other == name).count() == 1;
+        subject.label = match is_alone && !name.is_empty() {
+            true => name.clone(),
+            false => source.to_string_lossy().into_owned(),
+        };
+    }
+}
+
+/// What was changed in an installed package since it was installed.
+fn changes(store: &Store, name: &str, session: &Session) -> Vec<String> {
+    let verified = store.verify(&[name.to_owned()], session.stop());
+    let found = verified.unwrap_or_default().into_iter();
+    let changes = found.flat_map(|found| match found.state {
+        State::Changed(changes) => changes,
+        _ => Vec::new(),
+    });
+    changes.map(|change| change.to_string()).collect()
 }
 
 /// The digest that a rule may name. Only rules about programs do.
@@ -231,6 +352,11 @@ fn find(source: &OsStr, session: &Session, store: &Store) -> Result<Found, Failu
     if let Some(name) = text.filter(|text| plugin_name_problem(text).is_none())
         && installed.packages.contains_key(name)
     {
+        if path.join("plugin.json").exists() {
+            note(&format!(
+                "the installed package {name}; ./{name} is the directory"
+            ));
+        }
         let root = store.package_root(name);
         return Ok(Found::installed(name, root));
     }
@@ -290,36 +416,4 @@ impl Found {
             scratch: None,
         }
     }
-}
-
-/// The user's credentials: those of the file, and over them those of the command
-/// line.
-fn keys(common: &Common, session: &Session) -> Result<Keys, Failure> {
-    let file = match &common.credentials {
-        Some(file) => Some(file.clone()),
-        None => usual_file(session).filter(|file| file.symlink_metadata().is_ok()),
-    };
-    let mut keys = match file {
-        Some(file) => Keys::read(&file).map_err(Failure::Credentials)?,
-        None => Keys::default(),
-    };
-    for given in &common.given {
-        // Not by clap, which would show what it refuses.
-        keys.give(given.parse()?);
-    }
-    Ok(keys)
-}
-
-/// `apkit/credentials.toml` where programs of the user have their configuration.
-fn usual_file(session: &Session) -> Option<PathBuf> {
-    let environment = session.environment();
-    let variable = if cfg!(windows) {
-        "APPDATA"
-    } else {
-        "XDG_CONFIG_HOME"
-    };
-    let directory = environment.get(variable).map(PathBuf::from);
-    let directory = directory.filter(|directory| directory.is_absolute());
-    let directory = directory.or_else(|| Some(environment.home.as_ref()?.join(".config")))?;
-    Some(directory.join("apkit").join("credentials.toml"))
 }

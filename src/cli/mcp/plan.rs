@@ -11,12 +11,14 @@ use std::path::Path;
 use serde::Serialize;
 
 use apkit::mcp::credential::{Keys, Kind, Slot};
-use apkit::mcp::plan::{Endpoint, Launch, Off, Problem, Process, ServerPlan};
+use apkit::mcp::plan::{Endpoint, Launch, Off, PYTHON_CACHE, Process, ServerPlan};
 use apkit::package::Transport;
 use apkit::render::{self, HIDDEN, Outline, Screen, Style};
 use apkit::spec::{credential, placeholder, url};
 
 use super::args;
+use super::connect::ProblemText;
+use super::gate;
 use super::place::{Subject, Subjects};
 use crate::cli::args::When;
 use crate::cli::exit::Exit;
@@ -43,6 +45,10 @@ pub(super) fn run(arguments: &args::Plan, color: When) -> Result<Exit, Failure> 
                 document.write(screen::of(color, false), out)
             }
         })?;
+    }
+    // The text ends with the rule itself.
+    if arguments.json {
+        subjects.tell_how();
     }
     Ok(exit)
 }
@@ -79,12 +85,6 @@ struct PackageFacts<'s> {
 }
 
 #[derive(Serialize)]
-struct ProblemText<'s> {
-    code: &'s str,
-    message: &'s str,
-}
-
-#[derive(Serialize)]
 struct Server<'s> {
     name: &'s str,
     /// `on`, `disabled`, `invalid` or `unavailable`.
@@ -109,7 +109,7 @@ struct Stdio {
     cwd: String,
     create_cwd: bool,
     env: BTreeMap<String, String>,
-    /// Names in `env` that neither the package nor the specification sets.
+    /// Names in `env` that neither the package nor the specification nor apkit sets.
     inherited: Vec<String>,
 }
 
@@ -196,9 +196,7 @@ impl<'s> Document<'s> {
 
     /// The rule that would have the programs started.
     fn rule(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        let is_kept_off = |server: &Server<'_>| {
-            matches!(server.off, Some(Off::Policy(_))) && server.transport == Some("stdio")
-        };
+        let is_kept_off = |server: &Server<'_>| server.off.is_some_and(gate::is_unsaid);
         let (Some(digest), Some(name)) = (&self.digest, self.package.name) else {
             return Ok(());
         };
@@ -207,19 +205,10 @@ impl<'s> Document<'s> {
         }
         writeln!(
             out,
-            "\nThis in {} lets its programs be started as they are now:\n\n\
+            "\nAllow its programs once: --allow-stdio. For good, as they are now: this in {}\n\n\
              [[stdio.allow]]\nplugin = {name:?}\ndigest = {digest:?}",
             show(self.rules)
         )
-    }
-}
-
-impl<'s> ProblemText<'s> {
-    fn of(problem: &'s Problem) -> Self {
-        Self {
-            code: problem.code,
-            message: &problem.message,
-        }
     }
 }
 
@@ -246,12 +235,7 @@ impl<'s> Server<'s> {
         let slots = keys.slots(&subject.plan.package, ungated);
         Self {
             name: &server.name,
-            state: match off {
-                None => "on",
-                Some(Off::Invalid(_)) => "invalid",
-                Some(Off::Policy(_)) => "disabled",
-                Some(Off::Unavailable(_)) => "unavailable",
-            },
+            state: off.map_or("on", Off::word),
             reason,
             problems,
             transport: transport.map(Transport::type_name),
@@ -260,6 +244,14 @@ impl<'s> Server<'s> {
             credentials: slots.iter().map(Credential::of).collect(),
             off,
         }
+    }
+
+    /// Whether the package has a value of its own in that place.
+    fn replaces(&self, credential: &Credential) -> bool {
+        let remote = self.remote.iter().flat_map(|remote| remote.headers.keys());
+        let stdio = self.stdio.iter().flat_map(|stdio| stdio.env.keys());
+        let mut names = remote.chain(stdio);
+        names.any(|name| name.eq_ignore_ascii_case(&credential.name))
     }
 
     fn write(&self, outline: &mut Outline<'_>) -> io::Result<()> {
@@ -286,7 +278,10 @@ impl<'s> Server<'s> {
             }
         }
         for credential in &self.credentials {
-            let given = format!("{} from {}", credential.name, credential.from);
+            let mut given = format!("{} from {}", credential.name, credential.from);
+            if self.replaces(credential) {
+                given.push_str(" (replaces what the package sets)");
+            }
             outline.row("given", &given)?;
         }
         Ok(())
@@ -308,6 +303,7 @@ impl Stdio {
         let is_inherited = |name: &&OsStr| {
             let is = |known: &str| *name == OsStr::new(known);
             !placeholder::NAMES.iter().any(|known| is(known))
+                && !is(PYTHON_CACHE)
                 && !configured.iter().any(|(known, _)| is(known))
         };
         let names = process.env.keys().map(|name| name.as_os_str());

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::future::Future;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use apkit::render::visible;
 use super::args::Common;
 use super::connect::{self, Waiting};
 use super::place::Subjects;
+use super::stop::Stop;
 use super::trouble::{Trouble, shown};
 use crate::cli::exit::Exit;
 use crate::cli::failure::{Failure, say};
@@ -43,10 +43,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "TOOLS", allow_hyphen_values = true)]
     allowed_tools: Vec<String>,
 
-    /// How long a host that asks for the tools waits for servers that are still being
-    /// started
-    #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..=600))]
-    wait: u64,
+    /// How long a host waits at the start for servers that are still being started; 5
+    /// if not given, and for Claude Code 1
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(0..=600))]
+    wait: Option<u64>,
 
     #[command(flatten)]
     waiting: Waiting,
@@ -57,10 +57,10 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let allowed = allowed(&arguments.allowed_tools)?;
-    let subjects = Subjects::open(&arguments.sources, &arguments.common)?;
+    let subjects = Subjects::open_some(&arguments.sources, &arguments.common)?;
     let options = serve::Options {
         session: connect::options(&subjects, arguments.waiting.limit())?,
-        wait: Duration::from_secs(arguments.wait),
+        wait: arguments.wait.map(Duration::from_secs),
         allowed,
     };
     let mut roots = HashSet::new();
@@ -72,11 +72,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             continue;
         }
         for problem in &plan.disabled {
-            tell(&format!("package {}: {problem}", plan.package));
+            tell(&format!("package {}: {problem}", subject.label));
         }
         for server in &plan.servers {
             if let Err(off) = &server.launch {
-                tell(&format!("server `{}` is not offered: {off}", server.name));
+                let name = match subjects.all.len() {
+                    1 => format!("`{}`", server.name),
+                    _ => format!("`{}` of {}", server.name, subject.label),
+                };
+                tell(&format!("server {name} is not offered: {off}"));
             }
             let credentials = match connect::credentials(&subjects, &plan.package, server) {
                 Ok(credentials) => credentials,
@@ -86,19 +90,22 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
                 }
             };
             servers.push(Server {
-                package: plan.package.clone(),
+                // Packages of one name are told apart by their SOURCE.
+                package: subject.label.clone(),
                 plan: server.clone(),
                 credentials,
             });
         }
     }
+    subjects.tell_how();
     let report: Report = Arc::new(|text: &str| {
         let lines: Vec<_> = text.lines().map(visible).collect();
         say(&format!("apkit: {}", lines.join("\n")));
     });
     connect::block_on(async {
-        let stop = stop()?;
-        serve::run(servers, options, io::stdin(), io::stdout(), stop, report).await;
+        let mut stop = Stop::listen().map_err(Trouble::Runtime)?;
+        let (input, output) = (io::stdin(), io::stdout());
+        serve::run(servers, options, input, output, stop.asked(), report).await;
         Ok(Exit::Clean)
     })?
 }
@@ -121,31 +128,4 @@ fn allowed(lists: &[String]) -> Result<Option<Allowed>, Trouble> {
         }
     }
     Ok(all)
-}
-
-/// Ready when the program is asked to end.
-#[cfg(unix)]
-fn stop() -> Result<impl Future<Output = ()>, Failure> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let listen = |kind| signal(kind).map_err(|error| Failure::from(Trouble::Runtime(error)));
-    let mut terminate = listen(SignalKind::terminate())?;
-    let mut interrupt = listen(SignalKind::interrupt())?;
-    let mut hangup = listen(SignalKind::hangup())?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-            _ = hangup.recv() => {}
-        }
-    })
-}
-
-/// Ready when the program is asked to end.
-#[cfg(not(unix))]
-fn stop() -> Result<impl Future<Output = ()>, Failure> {
-    Ok(async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    })
 }

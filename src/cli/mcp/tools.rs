@@ -1,38 +1,43 @@
 //! `apkit mcp tools`.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ffi::OsString;
 use std::io::{self, Write};
 
 use clap::{Args, ValueHint};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use apkit::mcp::plan::ServerPlan;
-use apkit::mcp::serve::names;
+use apkit::mcp::serve::{self, names};
 use apkit::mcp::session::{self, Facts, Tool};
 use apkit::render::{self, visible};
 
 use super::args::Common;
-use super::connect::{self, Waiting};
-use super::place::Subjects;
+use super::connect::{self, Looked, Waiting};
+use super::place::{Subject, Subjects};
 use crate::cli::exit::Exit;
-use crate::cli::failure::{Failure, note};
+use crate::cli::failure::Failure;
 use crate::cli::output;
 
 const EXAMPLES: &str = "\
 Examples:
   apkit mcp tools . --allow-stdio
   apkit mcp tools tide-table --server almanac --json
+  apkit mcp tools p q --allow-stdio     by the names that `apkit mcp serve p q` offers
 
-Exit status: 0 every server listed its tools, 1 some are off or failed, 2 the run failed.
+Exit status: 0 every server listed its tools, 1 some are off or failed, or the package loads
+none, 2 the run failed, 130 interrupted.
 ";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// An installed package, a package directory, or a source to fetch
+    /// Installed packages, package directories, or sources to fetch
     #[arg(value_name = "SOURCE", default_value = ".", value_hint = ValueHint::AnyPath)]
-    source: OsString,
+    sources: Vec<OsString>,
 
     /// Only this server
     #[arg(long, value_name = "NAME")]
@@ -59,18 +64,25 @@ enum Listed {
 #[derive(Serialize)]
 struct Document<'d> {
     schema_version: u32,
-    package: &'d str,
+    packages: Vec<Looked<'d>>,
     servers: Vec<Server<'d>>,
 }
 
 #[derive(Serialize)]
 struct Server<'d> {
+    package: &'d str,
     name: &'d str,
     /// `ok`, `off` or `failed`.
     state: &'static str,
+    /// What was being done when it failed.
+    step: Option<&'static str>,
     /// Why there are no tools.
     reason: Option<String>,
+    /// The last lines of its standard error, if it failed.
+    stderr: &'d [String],
     tools: Vec<Described<'d>>,
+    #[serde(skip)]
+    shown: &'d str,
     #[serde(skip)]
     facts: Option<&'d Facts>,
 }
@@ -81,7 +93,25 @@ struct Described<'d> {
     name: String,
     /// As its server does.
     tool: &'d str,
+    /// Why a host does not get it: another one has its name.
+    hidden: Option<String>,
     definition: &'d RawValue,
+}
+
+/// Names longer than this do not make the column wider, in characters.
+const WIDEST: usize = 48;
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Taken {
+    input_schema: Schema,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Schema {
+    properties: Map<String, Value>,
+    required: Vec<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -93,41 +123,55 @@ struct Words {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let sources = std::slice::from_ref(&arguments.source);
-    let subjects = Subjects::open(sources, &arguments.common)?;
+    let subjects = Subjects::open(&arguments.sources, &arguments.common)?;
     let options = connect::options(&subjects, arguments.waiting.limit())?;
-    let mut exit = Exit::Clean;
-    for subject in &subjects.all {
-        let plan = &subject.plan;
-        let servers: Vec<&ServerPlan> = match &arguments.server {
-            Some(name) => vec![connect::server(&plan.servers, name)?],
-            None => plan.servers.iter().collect(),
-        };
-        let asked = servers
-            .iter()
-            .map(|server| list(&subjects, &plan.package, server, &options));
-        let listed = connect::block_on(connect::all(asked))?;
-        let document = Document {
-            schema_version: 1,
-            package: &plan.package,
-            servers: servers
-                .iter()
-                .zip(&listed)
-                .map(|(server, listed)| Server::of(server, listed))
-                .collect(),
-        };
-        if document.servers.iter().any(|server| server.state != "ok") {
-            exit = Exit::Findings;
-        }
-        output::to_stdout(|out| match arguments.json {
-            true => render::write_json(out, &document, true),
-            false => document.write(out),
-        })?;
-        if document.servers.is_empty() {
-            note("the package loads no servers; `apkit inspect` says what it has");
-        }
+    let all = || {
+        let subjects = subjects.all.iter();
+        subjects.flat_map(|subject| {
+            let servers = subject.plan.servers.iter();
+            servers.map(move |server| (subject, server))
+        })
+    };
+    // As `apkit mcp serve` with these packages names them.
+    let names = all().map(|(subject, server)| (&*subject.label, &*server.name));
+    let labels = serve::labels(names);
+    let only = arguments.server.as_ref();
+    let asked: Vec<_> = all()
+        .zip(&labels)
+        .filter(|((_, server), _)| only.is_none_or(|name| *name == server.name))
+        .collect();
+    if let (Some(name), [], Some(first)) = (only, &asked[..], subjects.all.first()) {
+        connect::server(&first.plan, name)?;
     }
-    Ok(exit)
+    let lists = asked
+        .iter()
+        .map(|((subject, server), _)| list(&subjects, &subject.plan.package, server, &options));
+    let Some(listed) = connect::interruptible(connect::all(lists))? else {
+        return Ok(Exit::Interrupted);
+    };
+    let packages = subjects.all.iter();
+    let mut document = Document {
+        schema_version: 1,
+        packages: packages.map(Looked::of).collect(),
+        servers: asked
+            .iter()
+            .zip(&listed)
+            .map(|(((subject, server), label), listed)| Server::of(subject, server, label, listed))
+            .collect(),
+    };
+    document.mark_collisions();
+    let several = subjects.all.len() > 1;
+    output::to_stdout(|out| match arguments.json {
+        true => render::write_json(out, &document, true),
+        false => document.write(several, out),
+    })?;
+    subjects.tell_how();
+    let is_any_off = document.servers.iter().any(|server| server.state != "ok");
+    let is_disabled = document.packages.iter().any(Looked::is_disabled);
+    Ok(match is_any_off || is_disabled {
+        true => Exit::Findings,
+        false => Exit::Clean,
+    })
 }
 
 async fn list(
@@ -152,22 +196,31 @@ async fn list(
 }
 
 impl<'d> Server<'d> {
-    fn of(server: &'d ServerPlan, listed: &'d Listed) -> Self {
+    fn of(subject: &'d Subject, server: &'d ServerPlan, label: &str, listed: &'d Listed) -> Self {
         let name = server.name.as_str();
+        let (step, stderr) = match listed {
+            Listed::Failed(failure) => (Some(failure.step.word()), &failure.stderr[..]),
+            Listed::Off(_) | Listed::Tools(..) => (None, &[][..]),
+        };
         let (state, reason, facts, tools) = match listed {
             Listed::Off(reason) => ("off", Some(reason.clone()), None, &[][..]),
             Listed::Failed(failure) => ("failed", Some(failure.sentence()), None, &[][..]),
             Listed::Tools(facts, tools) => ("ok", None, Some(facts), &tools[..]),
         };
         Self {
+            package: &subject.plan.package,
+            shown: &subject.label,
             name,
             state,
+            step,
             reason,
+            stderr,
             tools: tools
                 .iter()
                 .map(|tool| Described {
-                    name: names::offered(name, &tool.name),
+                    name: names::offered(label, &tool.name),
                     tool: &tool.name,
+                    hidden: None,
                     definition: &tool.raw,
                 })
                 .collect(),
@@ -177,9 +230,34 @@ impl<'d> Server<'d> {
 }
 
 impl Document<'_> {
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    /// Of several tools of one name a host gets the first.
+    fn mark_collisions(&mut self) {
+        let mut first: HashMap<String, String> = HashMap::new();
+        for server in &mut self.servers {
+            for tool in &mut server.tools {
+                let own = format!("tool `{}` of server `{}`", tool.tool, server.name);
+                match first.entry(tool.name.clone()) {
+                    Entry::Occupied(other) => {
+                        tool.hidden = Some(format!("{} has its name", other.get()));
+                    }
+                    Entry::Vacant(place) => {
+                        place.insert(own);
+                    }
+                }
+            }
+        }
+    }
+
+    fn write(&self, several: bool, out: &mut dyn Write) -> io::Result<()> {
+        for package in &self.packages {
+            package.write(out)?;
+        }
         for server in &self.servers {
-            let name = visible(server.name);
+            let name = match several {
+                true => format!("{}/{}", server.shown, server.name),
+                false => server.name.to_owned(),
+            };
+            let name = visible(&name);
             match (&server.reason, server.facts) {
                 (Some(reason), _) => {
                     writeln!(out, "{name}: {}, {}", server.state, visible(reason))?;
@@ -192,11 +270,16 @@ impl Document<'_> {
                 )?,
                 (None, None) => writeln!(out, "{name}")?,
             }
-            let width = server.tools.iter().map(|tool| tool.name.len()).max();
-            for tool in &server.tools {
+            for line in server.stderr {
+                writeln!(out, "  | {}", visible(line))?;
+            }
+            let calls: Vec<String> = server.tools.iter().map(Described::call).collect();
+            let width = calls.iter().map(|call| call.chars().count());
+            let width = width.filter(|width| *width <= WIDEST).max();
+            for (tool, call) in server.tools.iter().zip(&calls) {
                 let words = tool.words();
                 let pad = width.unwrap_or_default();
-                let line = format!("  {:pad$}  {}", tool.name, visible(&words));
+                let line = format!("  {call:pad$}  {}", visible(&words));
                 writeln!(out, "{}", line.trim_end())?;
             }
         }
@@ -205,12 +288,36 @@ impl Document<'_> {
 }
 
 impl Described<'_> {
+    /// Its name and, if it has parameters, those: `add(a: integer, b?: string)`.
+    fn call(&self) -> String {
+        let taken: Taken = serde_json::from_str(self.definition.get()).unwrap_or_default();
+        let Schema {
+            properties,
+            required,
+        } = taken.input_schema;
+        if properties.is_empty() {
+            return self.name.clone();
+        }
+        let parameters = properties.iter().map(|(name, schema)| {
+            let may = if required.contains(name) { "" } else { "?" };
+            match schema.get("type").and_then(Value::as_str) {
+                Some(kind) => format!("{name}{may}: {kind}"),
+                None => format!("{name}{may}"),
+            }
+        });
+        let parameters = parameters.collect::<Vec<_>>().join(", ");
+        visible(&format!("{}({parameters})", self.name)).to_string()
+    }
+
     /// Its own name where the other does not show it, and what it does in a line.
     fn words(&self) -> String {
         let words: Words = serde_json::from_str(self.definition.get()).unwrap_or_default();
         let text = words.description.or(words.title).unwrap_or_default();
         let line = text.lines().map(str::trim).find(|line| !line.is_empty());
         let line = line.unwrap_or_default();
+        if let Some(hidden) = &self.hidden {
+            return format!("[{}] not offered: {hidden}", self.tool);
+        }
         if self.name.ends_with(&format!("__{}", self.tool)) {
             return line.to_owned();
         }

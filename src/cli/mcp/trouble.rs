@@ -4,6 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use apkit::mcp::plan::Off;
 use apkit::mcp::serve::AllowedError;
 use apkit::mcp::session;
 use apkit::net::{BadAllowance, BadProxy};
@@ -29,12 +30,14 @@ pub(crate) enum Trouble {
     #[error(
         "find the server {}: {}",
         visible(name),
-        near(known, nearest, "there are no servers")
+        missing_server(known, nearest, disabled)
     )]
     Server {
         name: String,
         nearest: Option<String>,
         known: Vec<String>,
+        /// Why the package has no servers.
+        disabled: Vec<String>,
     },
 
     /// The server has no such tool.
@@ -69,9 +72,13 @@ pub(crate) enum Trouble {
     #[error("read --allowed-tools: {0}")]
     Allowed(#[from] AllowedError),
 
+    /// The server is off.
+    #[error("call the tool: server `{}` is {}", visible(.0), visible(&.1.to_string()))]
+    Off(String, Off),
+
     /// The server failed.
     #[error("call the tool: {}", shown(.0))]
-    Failed(session::Failure),
+    Failed(Box<session::Failure>),
 }
 
 /// A failure for people: what a server wrote is written out harmlessly.
@@ -79,6 +86,16 @@ pub(super) fn shown(failure: &session::Failure) -> String {
     let text = failure.to_string();
     let lines: Vec<_> = text.lines().map(visible).collect();
     lines.join("\n")
+}
+
+fn missing_server(known: &[String], nearest: &Option<String>, disabled: &[String]) -> String {
+    match disabled {
+        [] => near(known, nearest, "the package has no servers"),
+        reasons => format!(
+            "the package loads no servers: {}",
+            visible(&reasons.join("; "))
+        ),
+    }
 }
 
 /// What is meant, or what there is.

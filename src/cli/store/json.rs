@@ -4,12 +4,12 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use apkit::archive::Change;
+use apkit::archive::{Change, ChangeKind};
 use apkit::package::{Package, Report};
 use apkit::render;
 use apkit::render::json_v1;
 use apkit::source::Resolved;
-use apkit::store::{Done, Entry, Folders, Outcome, Problem, shown_version};
+use apkit::store::{Discarded, Done, Entry, Folders, Outcome, Problem, shown_version};
 
 use super::super::failure::slashed;
 
@@ -90,10 +90,23 @@ pub(super) fn done(done: Done) -> Map<String, Value> {
             left_out.map(|left| json!({"path": left.path, "reason": left.reason.to_string()}));
         left_out.collect()
     });
-    set("discarded", changes(&done.discarded));
+    set("weak_digest", json!(done.is_weak));
+    set("discarded", discarded(&done.discarded));
+    set("discarded_unknown", json!(done.discarded.is_unknown));
     set("folders", folders(&done.folders));
     set("package", package(done.package));
     members
+}
+
+/// What somebody had changed, and what no package holds.
+pub(super) fn discarded(discarded: &Discarded) -> Value {
+    let others = discarded.others.iter();
+    let others = others.map(|path| json!({"path": path, "change": ChangeKind::Added.to_string()}));
+    let mut items = changes(&discarded.changes);
+    if let Value::Array(items) = &mut items {
+        items.extend(others);
+    }
+    items
 }
 
 pub(super) fn changes(changes: &[Change]) -> Value {
@@ -116,6 +129,7 @@ pub(super) fn folders(folders: &Folders) -> Value {
         "copied": copied.collect::<Value>(),
         "removed": removed.collect::<Value>(),
         "outside": folders.outside.iter().map(|path| json!(slashed(path))).collect::<Value>(),
+        "already_there": folders.already_there.iter().map(|path| json!(slashed(path))).collect::<Value>(),
         "kept": folders.kept.iter().map(|path| json!(slashed(path))).collect::<Value>(),
     })
 }

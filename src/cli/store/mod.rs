@@ -134,8 +134,9 @@ impl Session {
             Store::open(root)
         };
         let store = opened.map_err(|error| Failure::store("open the store".to_owned(), error))?;
-        Ok(store.waiting(PATIENCE, |root| {
-            failure::note(&format!(
+        let note = self.progress.notes();
+        Ok(store.waiting(PATIENCE, move |root| {
+            note(&format!(
                 "another apkit is changing {}; waiting for it",
                 failure::show(root)
             ));

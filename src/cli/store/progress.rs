@@ -10,6 +10,8 @@ use apkit::archive::Count;
 use apkit::render::visible;
 use apkit::source::Progress;
 
+use super::super::failure;
+
 /// How often the line is written again.
 const EVERY: Duration = Duration::from_millis(100);
 /// Nothing that is done before is worth a line.
@@ -27,7 +29,18 @@ pub(super) struct Shown {
 struct Now {
     name: String,
     phase: Phase,
+    /// The line as it is on the screen.
+    written: String,
     is_over: bool,
+}
+
+impl Now {
+    fn clear_line(&mut self) {
+        if !self.written.is_empty() {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+            self.written.clear();
+        }
+    }
 }
 
 #[derive(Default)]
@@ -62,6 +75,16 @@ impl Shown {
         self.now.1.notify_all();
         if let Some(writer) = self.writer.take() {
             let _ = writer.join();
+        }
+    }
+
+    /// Writes notes, each on a line of its own.
+    pub(super) fn notes(&self) -> impl Fn(&str) + Send + Sync + use<> {
+        let shared = Arc::clone(&self.now);
+        move |text| {
+            let mut now = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+            now.clear_line();
+            failure::note(text);
         }
     }
 
@@ -103,22 +126,19 @@ impl Progress for Shown {
 
 fn write_until_over(shared: &(Mutex<Now>, Condvar)) {
     let started = Instant::now();
-    let mut written = String::new();
     let mut now = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
     while !now.is_over {
         if started.elapsed() > FROM {
             let text = shown(&now);
-            if text != written {
+            if text != now.written {
                 let _ = write!(io::stderr(), "\r\x1b[K{text}");
-                written = text;
+                now.written = text;
             }
         }
         let waited = shared.1.wait_timeout(now, EVERY);
         now = waited.unwrap_or_else(PoisonError::into_inner).0;
     }
-    if !written.is_empty() {
-        let _ = write!(io::stderr(), "\r\x1b[K");
-    }
+    now.clear_line();
 }
 
 fn shown(now: &Now) -> String {

@@ -113,7 +113,8 @@ fn as_json(line: &Line) -> Value {
             set("outcome", json!("removed"));
             set("before", removed.entry.as_ref().map(json::entry).into());
             set("data_kept", json!(removed.data_kept));
-            set("discarded", json::changes(&removed.discarded));
+            set("discarded", json::discarded(&removed.discarded));
+            set("discarded_unknown", json!(removed.discarded.is_unknown));
             set("folders", json::folders(&removed.folders));
         }
         Err(error) => {

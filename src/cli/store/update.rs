@@ -13,7 +13,7 @@ use super::super::exit::Exit;
 use super::super::failure::Failure;
 use super::super::{output, screen};
 use super::args::Place;
-use super::{Session, Update, json, words};
+use super::{Scratch, Session, Update, json, words};
 
 /// One package and what came of it.
 struct Line {
@@ -58,13 +58,7 @@ pub(crate) fn run(arguments: &Update, color: When) -> Result<Exit, Failure> {
 }
 
 fn all(arguments: &Update, store: &Store, session: &Session) -> Result<Vec<Line>, Failure> {
-    let update = store::Update {
-        check: arguments.check,
-        to: arguments.to.clone(),
-        strict: arguments.strict,
-        drafts: arguments.draft.applies(),
-    };
-    if update.to.is_some() && arguments.names.len() > 1 {
+    if arguments.to.is_some() && arguments.names.len() > 1 {
         return Err(Failure::ToOfSeveral);
     }
     let mut names = Vec::new();
@@ -80,6 +74,14 @@ fn all(arguments: &Update, store: &Store, session: &Session) -> Result<Vec<Line>
     }
     let mut lines = Vec::new();
     for name in names {
+        // What one brought must not be in the way of the next.
+        let scratch = arguments.check.then(Scratch::new).transpose()?;
+        let update = store::Update {
+            check: scratch.as_ref().map(|scratch| scratch.path().to_owned()),
+            to: arguments.to.clone(),
+            strict: arguments.strict,
+            drafts: arguments.draft.applies(),
+        };
         lines.push(match name {
             Ok(name) => Line {
                 result: store.update(&name, &session.request(), &update),

@@ -62,6 +62,7 @@ fn word(state: &State) -> &'static str {
         State::Missing => "missing",
         State::Changed(_) => "changed",
         State::Odd(_) => "odd",
+        State::Misrecorded(_) => "misrecorded",
     }
 }
 
@@ -73,12 +74,17 @@ fn as_text(found: &Verified, place: &Place, out: &mut dyn Write) -> io::Result<(
         word(&found.state)
     )?;
     match &found.state {
+        State::Changed(changes) if changes.is_empty() => writeln!(
+            out,
+            "  which files were changed cannot be told, as apkit's list of them is missing"
+        )?,
         State::Changed(changes) => {
             for change in changes {
                 writeln!(out, "  {}", visible(&change.to_string()))?;
             }
         }
         State::Odd(refusal) => writeln!(out, "  {}", visible(&refusal.to_string()))?,
+        State::Misrecorded(problem) => writeln!(out, "  {}", visible(problem))?,
         State::Intact | State::Missing => {}
     }
     for problem in &found.folders {
@@ -104,6 +110,7 @@ fn as_json(found: &Verified) -> Value {
     };
     let message = match &found.state {
         State::Odd(refusal) => Some(refusal.to_string()),
+        State::Misrecorded(problem) => Some(problem.clone()),
         _ => None,
     };
     json!({

@@ -5,12 +5,12 @@ use std::env;
 use std::io::{self, Write};
 use std::path::Path;
 
-use apkit::archive::{Change, LeftOut};
+use apkit::archive::LeftOut;
 use apkit::diagnostic::Severity;
 use apkit::package::Package;
 use apkit::render::visible;
 use apkit::source::Resolved;
-use apkit::store::{Done, Entry, Folders, shown_version};
+use apkit::store::{Discarded, Done, Entry, Folders, shown_version};
 
 use super::super::failure::show;
 use super::args::Place;
@@ -119,6 +119,12 @@ pub(super) fn notes(
     } else {
         from_here(root)
     };
+    if done.is_weak {
+        writeln!(
+            out,
+            "  its registry has only a SHA-1 digest of it, which does not protect from forgery; from now on its SHA-512 is pinned"
+        )?;
+    }
     findings(&done.package, &judged, out)?;
     // What git keeps for itself at the top of a directory, nobody misses.
     let is_told = |left: &&LeftOut| left.path != ".git";
@@ -159,13 +165,19 @@ fn findings(package: &Package, judged: &str, out: &mut dyn Write) -> io::Result<
 }
 
 /// Changes of somebody else that are gone.
-pub(super) fn discarded(changes: &[Change], out: &mut dyn Write) -> io::Result<()> {
-    let changes = changes.iter().map(ToString::to_string);
-    listed(
-        "changed since it was imported, and gone now",
-        changes.collect(),
+pub(super) fn discarded(discarded: &Discarded, out: &mut dyn Write) -> io::Result<()> {
+    let changes = discarded.changes.iter().map(ToString::to_string);
+    let others = discarded.others.iter();
+    let others = others.map(|path| format!("{path:?} was added"));
+    let items: Vec<String> = changes.chain(others).collect();
+    if !discarded.is_unknown {
+        return listed("changed since it was imported, and gone now", items, out);
+    }
+    writeln!(
         out,
-    )
+        "  which files were changed since it was imported cannot be told, as apkit's list of them is missing"
+    )?;
+    listed("other than in the new content, and gone now", items, out)
 }
 
 /// What became of plain skill folders.
@@ -179,6 +191,13 @@ pub(super) fn folders(folders: &Folders, dry_run: bool, out: &mut dyn Write) -> 
             out,
         )?;
         listed("links left out", copied.links_left_out.clone(), out)?;
+    }
+    for there in &folders.already_there {
+        writeln!(
+            out,
+            "  {} holds this skill already and is yours; no update or removal touches it",
+            show(there)
+        )?;
     }
     for removed in &folders.removed {
         writeln!(out, "  {would}removed {}", show(removed))?;

@@ -259,7 +259,7 @@ fn mistakes_in_the_file_are_named_by_line_and_not_shown() {
         ("env.A = { command = [] }\n", ":4: A needs one of"),
         (
             "env.PLUGIN_ROOT = { env = \"X\" }\n",
-            ":4: PLUGIN_ROOT: this variable",
+            ":4: PLUGIN_ROOT: it is set by apkit",
         ),
         ("env.A = { value = \"s3cret }\n", ":4: "),
     ] {

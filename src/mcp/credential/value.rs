@@ -120,7 +120,7 @@ pub(super) fn open_private(path: &Path) -> Result<File, String> {
     }
     if !sys::is_private(&metadata) {
         return Err(format!(
-            "other users may read {shown}; chmod 600 keeps it to you"
+            "other users may read {shown}; run chmod 600 {shown}"
         ));
     }
     Ok(file)

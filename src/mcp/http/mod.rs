@@ -30,6 +30,7 @@ mod resume;
 mod sse;
 mod streamable;
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -37,10 +38,12 @@ pub use failure::{Failure, Hint, StartError};
 pub use sse::Sse;
 pub use streamable::Streamable;
 
+use url::Host;
+
 use super::credential::Credentials;
 use super::plan::Endpoint;
 use super::wire::Results;
-use crate::net::{Egress, Lookup, Proxies, Trust};
+use crate::net::{Denied, Egress, Lookup, Proxies, Trust};
 
 /// How long is waited.
 #[derive(Debug, Clone, Copy)]
@@ -150,6 +153,21 @@ pub struct Rules {
     pub lookup: Option<Lookup>,
     /// How results are handed on.
     pub results: Results,
+}
+
+/// Judges an endpoint whose host is written as an address, before anything is
+/// connected to. Where a name leads is known only then.
+///
+/// # Errors
+///
+/// No connection may be made there.
+pub fn judge(endpoint: &Endpoint, egress: &Egress) -> Result<(), Denied> {
+    let address: IpAddr = match endpoint.url.host() {
+        Some(Host::Ipv4(address)) => address.into(),
+        Some(Host::Ipv6(address)) => address.into(),
+        Some(Host::Domain(_)) | None => return Ok(()),
+    };
+    egress.judge(&format!("{address}"), address, endpoint.is_here)
 }
 
 /// Connects to a server over MCP Streamable HTTP. Nothing is sent before the first

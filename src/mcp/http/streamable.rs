@@ -2,9 +2,9 @@
 //! the server has forgotten it, its end); what is sent and what is accepted as an
 //! answer is judged here.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::stream::BoxStream;
 use http::{HeaderName, HeaderValue};
@@ -50,7 +50,10 @@ impl Streamable {
         Self {
             address: shown(&exchange.home),
             watch: exchange.watch.clone(),
-            inner: StreamableHttpClientTransport::with_client(Client(exchange), config),
+            inner: StreamableHttpClientTransport::with_client(
+                Client(exchange, Arc::default()),
+                config,
+            ),
         }
     }
 
@@ -96,9 +99,10 @@ fn closed(error: Error, address: String, watch: &Watch) -> Failure {
     }
 }
 
-/// What rmcp asks for each request.
+/// What rmcp asks for each request. The second part holds the requests that were
+/// refused for want of a session and are sent once more.
 #[derive(Clone)]
-struct Client(Exchange);
+struct Client(Exchange, Arc<Mutex<HashSet<String>>>);
 
 impl Client {
     fn fail(&self, failure: Failure) -> Error {
@@ -157,7 +161,17 @@ impl Client {
                 StreamableHttpPostResponse::Sse(stream.into_stream(), name)
             }),
             (200..300, _) => Err(self.0.unfitting(Method::Post, &response, Hint::None)),
-            _ => self.refusal(response, &message, &request).await,
+            _ => {
+                let has_session = session.is_some();
+                match self
+                    .refusal(response, &message, &request, has_session)
+                    .await
+                {
+                    Ok(Some(answer)) => Ok(answer),
+                    Ok(None) => return Err(Error::SessionExpired),
+                    Err(failure) => Err(failure),
+                }
+            }
         };
         answer.map_err(|failure| self.fail(failure))
     }
@@ -183,13 +197,16 @@ impl Client {
         }
     }
 
-    /// A refused request: its JSON-RPC error, if it has one.
+    /// A refused request: its JSON-RPC error, if it has one; nothing if the server has
+    /// forgotten the session and says so with 400 instead of 404, as servers of the
+    /// official SDKs do after a restart. A request is sent again once.
     async fn refusal(
         &self,
         response: AsyncResponse,
         message: &ClientJsonRpcMessage,
         request: &Value,
-    ) -> Result<StreamableHttpPostResponse, Failure> {
+        has_session: bool,
+    ) -> Result<Option<StreamableHttpPostResponse>, Failure> {
         let first = matches!(
             message,
             ClientJsonRpcMessage::Request(request)
@@ -204,15 +221,31 @@ impl Client {
             return Err(self.0.refused(Method::Post, response, hint).await);
         }
         let text = self.0.text(response).await?;
+        if status == 400 && has_session && is_about_session(&text) {
+            let mut again = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+            let id = request.to_string();
+            if !again.remove(&id) {
+                again.insert(id);
+                return Ok(None);
+            }
+        }
         let error = serde_json::from_slice(&text).ok();
         let error = error.filter(|error| matches!(error, ServerJsonRpcMessage::Error(_)));
         match error.and_then(|error| due(error, request)) {
-            Some(error) => Ok(StreamableHttpPostResponse::Json(error, None)),
+            Some(error) => Ok(Some(StreamableHttpPostResponse::Json(error, None))),
             None => Err(self
                 .0
                 .status(Method::Post, status, address, Some(&text), hint)),
         }
     }
+}
+
+/// Whether an error speaks of the session: the status 400 alone may mean anything.
+fn is_about_session(text: &[u8]) -> bool {
+    let Ok(ServerJsonRpcMessage::Error(error)) = serde_json::from_slice(text) else {
+        return false;
+    };
+    error.error.message.to_ascii_lowercase().contains("session")
 }
 
 /// `message` if it answers `request`. An error may leave out what it answers.

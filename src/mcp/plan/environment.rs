@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use super::{Off, Resolver};
 
@@ -10,6 +11,11 @@ use super::{Off, Resolver};
 pub(super) const ROOT: &str = "PLUGIN_ROOT";
 pub(super) const DATA: &str = "PLUGIN_DATA";
 
+/// Where Python keeps what it has compiled; else that goes beside the sources, and
+/// the package is another one after its first start.
+pub(super) const PYTHON_CACHE: &str = "PYTHONPYCACHEPREFIX";
+/// With this, Python keeps nothing.
+const PYTHON_NO_CACHE: &str = "PYTHONDONTWRITEBYTECODE";
 /// What is inherited on Unix: who and where the user is, and how to find
 /// programs. Nothing that is likely to hold a secret.
 const UNIX: &[&str] = &[
@@ -62,6 +68,17 @@ pub(super) fn make(
             )));
         }
         set(resolver, &mut made, name, resolver.expand(value));
+    }
+    let is_python = |(name, _): &(String, String)| {
+        [PYTHON_CACHE, PYTHON_NO_CACHE].iter().any(|known| {
+            resolver
+                .platform
+                .is_same(OsStr::new(name), OsStr::new(known))
+        })
+    };
+    if !env.iter().any(is_python) {
+        let cache = Path::new(&resolver.data).join("__pycache__");
+        set(resolver, &mut made, PYTHON_CACHE, cache.into());
     }
     set(resolver, &mut made, ROOT, resolver.root.clone());
     set(resolver, &mut made, DATA, resolver.data.clone());

@@ -469,6 +469,7 @@ fn few_variables_are_inherited_and_the_package_lies_over_them() {
             "PATH=/usr/bin",
             "PLUGIN_DATA=/d",
             "PLUGIN_ROOT=/r",
+            "PYTHONPYCACHEPREFIX=/d/__pycache__",
             "path=p",
             "plugin_root=mine",
         ]
@@ -484,6 +485,7 @@ fn few_variables_are_inherited_and_the_package_lies_over_them() {
             "LC_TIME=de",
             "PLUGIN_DATA=/d",
             "PLUGIN_ROOT=/r",
+            "PYTHONPYCACHEPREFIX=/d/__pycache__",
             "path=p",
         ]
     );

@@ -67,12 +67,22 @@ impl Allowed {
     /// An entry is about the whole name of a server: `mcp__api__*` is nothing that a
     /// server `api__x` has.
     pub fn allows(&self, servers: [&str; 2], tool: &str) -> bool {
-        self.patterns.iter().any(|entry| {
-            servers
-                .into_iter()
-                .any(|server| is_about(entry, server, tool))
-        })
+        self.patterns.iter().any(|entry| fits(entry, servers, tool))
     }
+
+    /// The entries that fit none of these tools, each with the names of its server.
+    pub(super) fn idle(&self, tools: &[([&str; 2], String)]) -> impl Iterator<Item = &str> {
+        let entries = self.patterns.iter().filter(|entry| {
+            let mut tools = tools.iter();
+            !tools.any(|(servers, tool)| fits(entry, *servers, tool))
+        });
+        entries.map(String::as_str)
+    }
+}
+
+fn fits(entry: &str, servers: [&str; 2], tool: &str) -> bool {
+    let mut servers = servers.into_iter();
+    servers.any(|server| is_about(entry, server, tool))
 }
 
 fn is_about(entry: &str, server: &str, tool: &str) -> bool {

@@ -22,13 +22,11 @@ use super::allowed::Allowed;
 use super::host::{self, Line, Message, Out};
 use super::table::Table;
 use super::upstream::{State, Upstream, lock};
-use super::{Launcher, Report};
-use crate::mcp::session::Room;
+use super::{Launcher, Report, patience};
+use crate::mcp::session::{Room, Tool};
 
 /// How many requests may be worked on. Of those, calls have a limit of their own.
 const TASKS: usize = 8192;
-/// How long calls on their way may still take when the host's input has ended.
-const GRACE: Duration = Duration::from_secs(1);
 /// How long the last lines may take to be read.
 const FLUSH: Duration = Duration::from_secs(1);
 
@@ -37,13 +35,18 @@ struct Bridge {
     upstreams: Vec<Arc<Upstream>>,
     allowed: Option<Allowed>,
     changes: watch::Receiver<u64>,
-    /// Until when a host waits for servers that are being opened.
-    patience: Instant,
+    started: Instant,
+    /// How long from the start a host waits for servers that are being opened.
+    wait: Mutex<Duration>,
+    /// Whether that was said by whoever runs the program.
+    is_wait_given: bool,
     out: Out,
     table: Mutex<Arc<Table>>,
     /// Calls on their way, by the host's identifier.
     calls: Mutex<HashMap<String, oneshot::Sender<Option<String>>>>,
     level: Arc<Mutex<Option<Value>>>,
+    /// `initialize` was asked and is not answered yet.
+    greeting: watch::Sender<bool>,
     /// The host has been told which tools there are.
     listed: AtomicBool,
     told: Mutex<HashSet<String>>,
@@ -53,7 +56,9 @@ struct Bridge {
 /// How servers are offered.
 pub(super) struct Terms {
     /// How long a host waits for them at the start.
-    pub(super) wait: Duration,
+    pub(super) start: Option<Duration>,
+    /// How long what is on its way may still take when the host's input has ended.
+    pub(super) end: Duration,
     pub(super) allowed: Option<Allowed>,
     /// Where what they say waits for the host.
     pub(super) room: Room,
@@ -67,6 +72,7 @@ pub(super) async fn run(
     stop: impl Future<Output = ()>,
     report: Report,
 ) {
+    let start = terms.start.unwrap_or_else(|| patience(None));
     let (changes, changed) = watch::channel(0_u64);
     let changes = Arc::new(changes);
     let level = Arc::default();
@@ -83,11 +89,14 @@ pub(super) async fn run(
         upstreams,
         allowed: terms.allowed,
         changes: changed,
-        patience: Instant::now() + terms.wait,
+        started: Instant::now(),
+        wait: Mutex::new(start),
+        is_wait_given: terms.start.is_some(),
         out,
         table: Mutex::default(),
         calls: Mutex::default(),
         level,
+        greeting: watch::Sender::new(false),
         listed: AtomicBool::new(false),
         told: Mutex::default(),
         report,
@@ -107,7 +116,16 @@ pub(super) async fn run(
         () = &mut stop => false,
     };
     if ended {
-        let _ = timeout(GRACE, async { while tasks.join_next().await.is_some() {} }).await;
+        let rest = async { while tasks.join_next().await.is_some() {} };
+        tokio::select! {
+            late = timeout(terms.end.max(start), rest) => {
+                if late.is_err() {
+                    bridge.give_up(terms.end).await;
+                }
+            }
+            () = bridge.out.closed() => {}
+            () = &mut stop => {}
+        }
     }
     tasks.shutdown().await;
     keepers.shutdown().await;
@@ -177,20 +195,30 @@ impl Bridge {
         match method {
             "ping" => self.out.result(id, "{}").await,
             "initialize" => {
-                let asked = params.and_then(|params| {
-                    let params: Asked = serde_json::from_str(params.get()).ok()?;
-                    Some(params.protocol_version)
-                });
+                let asked: Option<Asked> =
+                    params.and_then(|params| serde_json::from_str(params.get()).ok());
+                if !self.is_wait_given {
+                    let host = asked.as_ref().and_then(|asked| asked.client_info.as_ref());
+                    let name = host
+                        .and_then(|host| host.get("name"))
+                        .and_then(Value::as_str);
+                    *lock(&self.wait) = patience(name);
+                }
                 let (bridge, id) = (Arc::clone(self), id.to_owned());
+                self.greeting.send_replace(true);
                 tasks.spawn(async move {
                     bridge.settle().await;
-                    let result = bridge.initialized(asked.as_deref()).to_string();
+                    let result = bridge
+                        .initialized(asked.as_ref().map(|asked| asked.protocol_version.as_str()))
+                        .to_string();
                     bridge.out.result(&id, &result).await;
+                    bridge.greeting.send_replace(false);
                 });
             }
             "tools/list" => {
                 let (bridge, id) = (Arc::clone(self), id.to_owned());
                 tasks.spawn(async move {
+                    bridge.greeted().await;
                     bridge.settle().await;
                     bridge.out.room().await;
                     bridge.listed.store(true, Ordering::Relaxed);
@@ -209,13 +237,43 @@ impl Bridge {
                         session.set_level(params.clone());
                     }
                 }
-                self.out.result(id, "{}").await;
+                let (bridge, id) = (Arc::clone(self), id.to_owned());
+                tasks.spawn(async move {
+                    bridge.greeted().await;
+                    bridge.out.result(&id, "{}").await;
+                });
             }
             method => {
                 let text = format!("apkit mcp serve does not offer {method}");
                 let error = ErrorData::new(ErrorCode::METHOD_NOT_FOUND, text, None);
-                self.out.error(Some(id), &error).await;
+                let (bridge, id) = (Arc::clone(self), id.to_owned());
+                tasks.spawn(async move {
+                    bridge.greeted().await;
+                    bridge.out.error(Some(&id), &error).await;
+                });
             }
+        }
+    }
+
+    /// Waits until `initialize` is answered, if it was asked: whatever a host sends
+    /// behind it without waiting is answered behind it.
+    async fn greeted(&self) {
+        let mut greeting = self.greeting.subscribe();
+        // It fails only without a sender, which is here.
+        let _ = greeting.wait_for(|greeting| !greeting).await;
+    }
+
+    /// Answers the calls that are not waited for any more.
+    async fn give_up(&self, limit: Duration) {
+        let calls: Vec<String> = lock(&self.calls).drain().map(|(id, _)| id).collect();
+        for id in calls {
+            let Ok(id) = RawValue::from_string(id) else {
+                continue;
+            };
+            let seconds = limit.as_secs_f32();
+            let text = format!("the input ended, and there was no answer within {seconds} s");
+            let error = ErrorData::internal_error(text, None);
+            self.out.error(Some(&id), &error).await;
         }
     }
 
@@ -230,7 +288,8 @@ impl Bridge {
                 }
             }
         };
-        let _ = tokio::time::timeout_at(self.patience, all).await;
+        let until = self.started + *lock(&self.wait);
+        let _ = tokio::time::timeout_at(until, all).await;
     }
 
     fn table(&self) -> Arc<Table> {
@@ -245,10 +304,31 @@ impl Bridge {
                 (self.report)(collision);
             }
         }
+        self.tell_idle();
         let mut known = lock(&self.table);
         let differs = table.differs(&known);
         *known = Arc::new(table);
         differs
+    }
+
+    /// Tells of entries of the list that allow nothing, once all servers are there.
+    fn tell_idle(&self) {
+        let Some(allowed) = &self.allowed else { return };
+        if !self.upstreams.iter().all(|upstream| upstream.is_settled()) {
+            return;
+        }
+        let tools = self.upstreams.iter().flat_map(|upstream| {
+            let names = |tool: &Tool| (upstream.servers(), tool.name.clone());
+            let state = upstream.state();
+            state.tools().iter().map(names).collect::<Vec<_>>()
+        });
+        let tools: Vec<_> = tools.collect();
+        for entry in allowed.idle(&tools) {
+            let text = format!("--allowed-tools: {entry} fits no tool");
+            if lock(&self.told).insert(text.clone()) {
+                (self.report)(&text);
+            }
+        }
     }
 
     /// Brings the table up to date, and tells the host if it was told otherwise.
@@ -272,4 +352,5 @@ impl Bridge {
 #[serde(rename_all = "camelCase")]
 struct Asked {
     protocol_version: String,
+    client_info: Option<Value>,
 }

@@ -97,7 +97,12 @@ impl Upstream {
 
     /// Whether one of its tools is offered at all.
     pub(super) fn offers(&self, tool: &str, allowed: Option<&Allowed>) -> bool {
-        allowed.is_none_or(|allowed| allowed.allows([&self.label, &self.server], tool))
+        allowed.is_none_or(|allowed| allowed.allows(self.servers(), tool))
+    }
+
+    /// The names that stand for it: its label, and its own.
+    pub(super) fn servers(&self) -> [&str; 2] {
+        [&self.label, &self.server]
     }
 
     /// A failure by the name that tells servers of several packages apart.

@@ -23,10 +23,20 @@ const LOGS: usize = 64;
 /// How many reports of progress of one call wait; the next ones are dropped.
 const PROGRESS: usize = 16;
 
+/// What a server said or did besides its messages.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    /// Why it ended, if it did.
+    pub(super) ending: Option<String>,
+    /// The last lines of standard error.
+    pub(super) stderr: Vec<String>,
+    /// What it wrote to standard output that is no message.
+    pub(super) stray: Option<String>,
+}
+
 /// What is known of a server besides its messages.
 pub(super) struct Post {
-    /// Why it ended, if it did, and the last lines of standard error.
-    pub(super) words: Box<dyn Fn() -> (Option<String>, Vec<String>) + Send + Sync>,
+    pub(super) words: Box<dyn Fn() -> Words + Send + Sync>,
     /// How long to wait for its end when a message cannot be sent: a process that
     /// ends closes its input first, and its end is the reason to tell.
     pub(super) dying: Duration,

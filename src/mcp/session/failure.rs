@@ -4,6 +4,7 @@ use std::fmt;
 
 use rmcp::model::ErrorData;
 
+use super::connection::Words;
 use crate::mcp::credential::Secrets;
 use crate::spec::credential;
 
@@ -46,6 +47,8 @@ pub struct Failure {
     pub cause: String,
     /// The way out, if one is known.
     pub help: Option<String>,
+    /// What its process wrote to standard output that is no message, in a sentence.
+    pub stray: Option<Box<str>>,
     /// The last lines that its process wrote to standard error.
     pub stderr: Vec<String>,
 }
@@ -58,6 +61,7 @@ impl Failure {
             step,
             cause: credential::masked(cause.as_ref()).into_owned(),
             help: None,
+            stray: None,
             stderr: Vec::new(),
         }
     }
@@ -79,6 +83,14 @@ impl Failure {
         self
     }
 
+    /// The same failure with what the server did besides its messages.
+    #[must_use]
+    pub(super) fn words(mut self, words: Words) -> Self {
+        let stray = words.stray.as_deref();
+        self.stray = stray.map(|stray| credential::masked(stray).into());
+        self.stderr(words.stderr)
+    }
+
     /// What went wrong in one line: the step, the cause and the way out.
     pub fn sentence(&self) -> String {
         let doing = match self.step {
@@ -88,10 +100,17 @@ impl Failure {
             Step::ListTools => "failed to list its tools",
             Step::Serve => "failed",
         };
-        match &self.help {
-            Some(help) => format!("{doing}: {}; {help}", self.cause),
-            None => format!("{doing}: {}", self.cause),
+        let mut sentence = format!("{doing}: {}", self.cause);
+        for more in self
+            .stray
+            .as_deref()
+            .into_iter()
+            .chain(self.help.as_deref())
+        {
+            sentence.push_str("; ");
+            sentence.push_str(more);
         }
+        sentence
     }
 }
 

@@ -11,7 +11,7 @@ use rmcp::transport::Transport;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::connection::Post;
+use super::connection::{Post, Words};
 use super::{Deadline, Failure, Logs, Options, Session};
 use crate::mcp::http::Rules;
 use crate::mcp::stdio::Limits;
@@ -77,7 +77,10 @@ pub(crate) async fn session(
     let post = Post {
         secrets: crate::mcp::credential::Secrets::default(),
         room: options.room.clone(),
-        words: Box::new(|| (None, vec!["the last line".to_owned()])),
+        words: Box::new(|| Words {
+            stderr: vec!["the last line".to_owned()],
+            ..Words::default()
+        }),
         dying: Duration::ZERO,
     };
     let deadline = Deadline::after(options.opening);

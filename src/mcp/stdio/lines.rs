@@ -80,7 +80,7 @@ impl Lines {
         if useful {
             self.skipped = (0, 0);
         } else {
-            self.shared.skip();
+            self.shared.skip(&line);
             self.skipped = (self.skipped.0 + 1, self.skipped.1 + line.len());
             if self.skipped.0 > self.most_skipped || self.skipped.1 > self.longest {
                 self.end(Fault::NoMessages {

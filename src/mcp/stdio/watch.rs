@@ -17,6 +17,9 @@ use super::log::Log;
 /// The longest line of standard error in a message, in characters.
 const SHOWN: usize = 500;
 
+/// The longest line of standard output in a message, in characters.
+const STRAY: usize = 100;
+
 /// How long standard error is waited for after the end of a process. What it has
 /// written is there by then, unless another process goes on writing.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -40,6 +43,34 @@ pub enum Fault {
         /// How many there were in a row.
         lines: usize,
     },
+}
+
+/// What a server wrote to standard output though it is no message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stray {
+    /// How many lines that are not blank.
+    pub lines: u64,
+    /// The first of them, cut to a length that fits a message.
+    pub first: String,
+}
+
+impl fmt::Display for Stray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { lines, first } = self;
+        let (lines, are, first_is) = match lines {
+            1 => ("a line".to_owned(), "is no JSON-RPC message", ""),
+            lines => (
+                format!("{lines} lines"),
+                "are no JSON-RPC messages",
+                ", the first",
+            ),
+        };
+        write!(
+            f,
+            "it wrote {lines} to standard output that {are}{first_is}: `{first}`; logs belong on \
+             standard error"
+        )
+    }
 }
 
 /// Why a server does not run any more. Reads after "the server failed: ".
@@ -136,6 +167,12 @@ impl Watch {
         self.0.skipped.load(Ordering::Relaxed)
     }
 
+    /// What it wrote to standard output that is no message, if it did.
+    pub fn stray(&self) -> Option<Stray> {
+        let stray = self.0.stray.lock().unwrap_or_else(PoisonError::into_inner);
+        stray.clone()
+    }
+
     /// What is kept of standard error, with credentials blacked out. It is the
     /// server's text: escape it for a terminal.
     pub fn stderr(&self) -> String {
@@ -174,6 +211,7 @@ pub(super) struct Shared {
     id: u32,
     fault: OnceLock<Fault>,
     skipped: AtomicU64,
+    stray: Mutex<Option<Stray>>,
     state: watch::Sender<State>,
     log: Mutex<Log>,
     /// Whether standard error has ended.
@@ -187,6 +225,7 @@ impl Shared {
             id,
             fault: OnceLock::new(),
             skipped: AtomicU64::new(0),
+            stray: Mutex::default(),
             state: watch::Sender::new(State::Running),
             log: Mutex::new(Log::new(limits.log)),
             silent: watch::Sender::new(false),
@@ -203,8 +242,22 @@ impl Shared {
         let _ = self.fault.set(fault);
     }
 
-    pub(super) fn skip(&self) {
+    /// Notes a line on standard output that is no message.
+    pub(super) fn skip(&self, line: &[u8]) {
         self.skipped.fetch_add(1, Ordering::Relaxed);
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        let mut stray = self.stray.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *stray {
+            Some(stray) => stray.lines += 1,
+            none => {
+                let first = String::from_utf8_lossy(line);
+                let first = self.secrets.masked(first.trim());
+                let first = first.chars().take(STRAY).collect();
+                *none = Some(Stray { lines: 1, first });
+            }
+        }
     }
 
     pub(super) fn log<T>(&self, with: impl FnOnce(&mut Log) -> T) -> T {

@@ -134,6 +134,7 @@ fn bring(source: &GitSource, request: &Request<'_>, mut stage: Stage) -> Result<
     Ok(Fetched {
         staged: stage.finish("")?,
         resolved: found.into(),
+        is_weak: false,
     })
 }
 

@@ -21,6 +21,8 @@ pub(super) const NOTHING: &[&str] = &[];
 pub(super) struct Parser<'t> {
     pub(super) text: &'t str,
     pub(super) environment: &'t Environment,
+    /// Whether the source is recorded nowhere, so that its address may be signed.
+    pub(super) is_for_once: bool,
 }
 
 impl Parser<'_> {
@@ -121,9 +123,10 @@ impl Parser<'_> {
             ));
         }
         let mut pairs = url.query_pairs();
-        if let Some((name, _)) = pairs.find(|(name, value)| is_secret_parameter(name, value)) {
+        let secret = pairs.find(|(name, value)| is_secret_parameter(name, value));
+        if let Some((name, _)) = secret.filter(|_| !self.is_for_once) {
             let understood = format!(
-                "its parameter `{name}` looks like a credential, and a source is shown in reports and lock files; fetch the archive yourself and name the file"
+                "its parameter `{name}` looks like a credential, and a lock file would show it; fetch the archive yourself and name the file"
             );
             return Err(self.error(&understood, &["./FILE.tgz"]));
         }

@@ -188,7 +188,7 @@ pub(super) fn without_password(text: &str) -> String {
     }
 }
 
-fn holds_secret(query: &str) -> bool {
+pub(super) fn holds_secret(query: &str) -> bool {
     url::form_urlencoded::parse(query.as_bytes())
         .any(|(name, value)| is_secret_parameter(&name, &value))
 }

@@ -114,7 +114,10 @@ pub fn fetch(source: &NpmSource, request: &Request<'_>, stage: Stage) -> Result<
         integrity: found.pin(),
         tarball: without_user(release.tarball),
     };
-    Ok(take(file, stage, source.sub_path.as_ref(), resolved)?)
+    Ok(Fetched {
+        is_weak: promised.is_weak() && pinned.is_none(),
+        ..take(file, stage, source.sub_path.as_ref(), resolved)?
+    })
 }
 
 /// What [`fetch`] would resolve to now, as far as the metadata tells. If that is

@@ -76,6 +76,7 @@ impl World {
             staging: "1-0".to_owned(),
             new,
             purge,
+            only_in: None,
         };
         write_journal(self.layout(), &journal).unwrap();
     }
@@ -234,6 +235,7 @@ fn a_journal_of_a_stranger_leads_nowhere_else() {
             staging: staging.to_owned(),
             new: None,
             purge: true,
+            only_in: None,
         };
         write_journal(world.layout(), &journal).unwrap();
         assert!(world.store.installed(&Stop::default()).is_err());

@@ -1,14 +1,15 @@
 //! What the plain skill folders of a package will be: found out, and copied beside
 //! their places, before anything of the store changes; then only names change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::copy::copy;
 use super::record::{Ours, Record};
-use super::{Copied, Folders, Found, Problem, beside, now, swap, withdraw};
+use super::removal::withdraw;
+use super::{Copied, Folders, Found, Problem, beside, now, swap};
 use crate::package::Skill;
 use crate::store::Error;
 use crate::store::change::Writer;
@@ -52,8 +53,20 @@ pub(in crate::store) struct Plan {
 
 struct Item {
     digest: String,
+    /// Somebody else's folder has the place, and holds the same.
+    is_theirs: bool,
     copied: Copied,
     copy: Temporary,
+}
+
+/// What stands in the place of a copy.
+enum Standing {
+    /// Nothing, or what we put there.
+    Free,
+    /// The same as the copy, and not ours.
+    Same,
+    /// Something else, and why it is not replaced.
+    Occupied(String),
 }
 
 impl Plan {
@@ -61,10 +74,16 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// When something that is not ours stands in a place, or a copy cannot be made.
+    /// When something that is not ours stands in a place, the path of one is no
+    /// Unicode, or a copy cannot be made.
     pub(in crate::store) fn make(layout: &Layout, wanted: &Wanted<'_>) -> Result<Self, Error> {
         let mut record = Record::read(layout)?;
         let (permitted, outside) = permitted(layout, &record, wanted);
+        let mut directories = permitted.iter().map(|folder| &folder.directory);
+        if let Some(path) = directories.find(|directory| directory.to_str().is_none()) {
+            let path = path.clone();
+            return Err(Error::NoUnicode { path });
+        }
         let before = record.allowed.remove(wanted.name).unwrap_or_default();
         let ours = record.packages.remove(wanted.name).unwrap_or_default();
         let allowed: BTreeMap<PathBuf, bool> = permitted
@@ -109,7 +128,9 @@ impl Plan {
                 };
                 let tree = copy(&root, skill, folder.scripts, &to.0, &mut copied)?;
                 let digest = tree.digest().to_string();
-                if let Some(problem) = plan.occupied(&copied.path, &digest) {
+                let standing = plan.standing(&copied.path, &digest);
+                let is_theirs = matches!(standing, Standing::Same);
+                if let Standing::Occupied(problem) = standing {
                     problems.push(Problem {
                         path: copied.path.clone(),
                         problem,
@@ -118,6 +139,7 @@ impl Plan {
                 }
                 plan.items.push(Item {
                     digest,
+                    is_theirs,
                     copied,
                     copy: to,
                 });
@@ -134,30 +156,35 @@ impl Plan {
     /// Our folders that the package has no skill for any more. What lies where we
     /// may not write now is left alone.
     fn no_longer_wanted(&self) -> Vec<PathBuf> {
-        let is_wanted = |place: &PathBuf| self.items.iter().any(|item| item.copied.path == *place);
+        let wanted: HashSet<&Path> = self.items.iter().map(|item| &*item.copied.path).collect();
         let is_outside =
             |place: &PathBuf| self.outside.iter().any(|above| place.starts_with(above));
         let places = self.ours.keys();
         places
-            .filter(|place| !is_wanted(place) && !is_outside(place))
+            .filter(|place| !wanted.contains(place.as_path()) && !is_outside(place))
             .cloned()
             .collect()
     }
 
-    /// Why a folder may not be written, if so.
-    fn occupied(&self, place: &Path, digest: &str) -> Option<String> {
+    /// Whether a folder may be written. One that we did not make is never ours, not
+    /// even if it holds the same.
+    fn standing(&self, place: &Path, digest: &str) -> Standing {
         let mut others = self.record.packages.iter();
         if let Some((other, _)) = others.find(|(_, folders)| folders.contains_key(place)) {
-            return Some(format!("is the copy of a skill of the package {other}"));
+            let problem = format!("is the copy of a skill of the package {other}");
+            return Standing::Occupied(problem);
         }
         let ours = self.ours.get(place);
-        match now(place) {
-            Found::Nothing => None,
-            Found::Tree(there) if there == digest => None,
-            Found::Tree(there) if ours.is_some_and(|ours| ours.contains(&there)) => None,
-            _ if ours.is_some() => Some("was changed since apkit put it there".to_owned()),
-            _ => Some("is there already, and apkit has not put it there".to_owned()),
-        }
+        let problem = match now(place) {
+            Found::Nothing => return Standing::Free,
+            Found::Tree(there) if ours.is_some_and(|ours| ours.contains(&there)) => {
+                return Standing::Free;
+            }
+            Found::Tree(there) if there == digest => return Standing::Same,
+            _ if ours.is_some() => "was changed since apkit put it there",
+            _ => "is there already, and apkit has not put it there",
+        };
+        Standing::Occupied(problem.to_owned())
     }
 
     /// Whether a folder is not as it will be.
@@ -168,11 +195,51 @@ impl Plan {
 
     /// What would be done.
     pub(in crate::store) fn preview(mut self) -> Folders {
-        Folders {
-            copied: self.items.drain(..).map(|item| item.copied).collect(),
+        let mut result = Folders {
             removed: std::mem::take(&mut self.gone),
-            kept: Vec::new(),
-            outside: std::mem::take(&mut self.outside),
+            ..Folders::default()
+        };
+        self.tell(&mut result);
+        result
+    }
+
+    /// Says where the copies stand and which were not made.
+    fn tell(&mut self, result: &mut Folders) {
+        result.outside.append(&mut self.outside);
+        for item in self.items.drain(..) {
+            if item.is_theirs {
+                result.already_there.push(item.copied.path);
+            } else {
+                result.copied.push(item.copied);
+            }
+        }
+    }
+
+    /// Writes down what may stand in the places from now on, to be taken for the
+    /// record together with the new tree: a process that ends before the copies are
+    /// made then leaves them known as ours, and as not what they should be.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub(in crate::store) fn announce(&mut self, layout: &Layout) -> Result<(), Error> {
+        if !self.is_recorded {
+            return Ok(());
+        }
+        self.claim();
+        self.write(layout, Record::write_next)
+    }
+
+    /// Makes the places ours, with what will stand there last.
+    fn claim(&mut self) {
+        for item in &self.items {
+            if item.is_theirs {
+                self.ours.remove(&item.copied.path);
+                continue;
+            }
+            let known = self.ours.entry(item.copied.path.clone()).or_default();
+            known.retain(|digest| *digest != item.digest);
+            known.push(item.digest.clone());
         }
     }
 
@@ -189,18 +256,13 @@ impl Plan {
         if !self.is_recorded {
             return Ok(self.preview());
         }
-        for item in &self.items {
-            let known = self.ours.entry(item.copied.path.clone()).or_default();
-            if !known.contains(&item.digest) {
-                known.push(item.digest.clone());
-            }
-        }
+        self.claim();
         // Written before the folders, so that they are known as ours even if this
         // process ends in between.
-        self.write(layout)?;
-        for item in &self.items {
+        self.write(layout, Record::write)?;
+        for item in self.items.iter().filter(|item| !item.is_theirs) {
             let place = &item.copied.path;
-            if let Some(problem) = self.occupied(place, &item.digest) {
+            if let Standing::Occupied(problem) = self.standing(place, &item.digest) {
                 let error = io::Error::other(format!("it {problem}"));
                 return Err(Error::io("replace", place, error));
             }
@@ -213,20 +275,23 @@ impl Plan {
         for place in std::mem::take(&mut self.gone) {
             withdraw(layout, &place, &mut self.ours, &mut result)?;
         }
-        self.write(layout)?;
-        result.outside = std::mem::take(&mut self.outside);
-        result.copied = self.items.drain(..).map(|item| item.copied).collect();
+        self.write(layout, Record::write)?;
+        self.tell(&mut result);
         Ok(result)
     }
 
-    fn write(&mut self, layout: &Layout) -> Result<(), Error> {
+    fn write(
+        &mut self,
+        layout: &Layout,
+        how: impl FnOnce(&Record, &Layout) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         if self.ours.is_empty() {
             self.record.packages.remove(&self.name);
         } else {
             let ours = self.ours.clone();
             self.record.packages.insert(self.name.clone(), ours);
         }
-        let written = self.record.write(layout);
+        let written = how(&self.record, layout);
         // In the record, they would be another package's.
         self.record.packages.remove(&self.name);
         written

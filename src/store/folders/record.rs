@@ -4,13 +4,14 @@
 //! One that a project brings along is none: it does not carry the mark of the store.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::store::Error;
-use crate::store::change;
+use crate::store::disk;
 use crate::store::layout::Layout;
 use crate::sys;
 
@@ -71,8 +72,28 @@ impl Record {
 
     pub(super) fn write(&self, layout: &Layout) -> Result<(), Error> {
         let path = layout.folders();
-        let text = serde_json::to_vec_pretty(self)
-            .map_err(|error| Error::io("write", &path, io::Error::other(error)))?;
-        change::replace(&path, &text)
+        disk::replace(&path, &self.text(&path)?)
+    }
+
+    /// Writes it beside the one that is, to take its place later.
+    pub(super) fn write_next(&self, layout: &Layout) -> Result<(), Error> {
+        let path = layout.next_folders();
+        disk::write_whole(&path, &self.text(&path)?)
+    }
+
+    /// Gives the one that was written beside it its name, if there is one.
+    pub(super) fn replace(layout: &Layout) -> Result<(), Error> {
+        let path = layout.folders();
+        match fs::rename(layout.next_folders(), &path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Error::io("write", &path, error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn text(&self, path: &Path) -> Result<Vec<u8>, Error> {
+        serde_json::to_vec_pretty(self)
+            .map_err(|error| Error::io("write", path, io::Error::other(error)))
     }
 }

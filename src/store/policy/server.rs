@@ -71,13 +71,13 @@ struct KeepText {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReachText {
-    host: String,
+    host: Spanned<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AvoidText {
-    host: Option<String>,
+    host: Option<Spanned<String>>,
     plugin: Option<String>,
     server: Option<String>,
     reason: Option<String>,
@@ -173,9 +173,13 @@ impl Policy {
                 ));
             }
             let reach = &rules.reach;
-            if !reach.is_empty() && !reach.iter().any(|rule| is_host(&rule.text.host, host)) {
+            if !reach.is_empty()
+                && !reach
+                    .iter()
+                    .any(|rule| is_host(rule.text.host.get_ref(), host))
+            {
                 let rules = reach.iter().map(|rule| {
-                    let host = Some(rule.text.host.as_str());
+                    let host = Some(rule.text.host.get_ref().as_str());
                     (conditions(&[("host", host)]), &rule.place)
                 });
                 return Err(Denied::by_none("remote.allow", rules));
@@ -206,6 +210,14 @@ impl Rules {
                 .parse::<Digest>()
                 .map_err(|problem| (digest.span(), format!("the digest is none: {problem}")))?;
         }
+        let reach = remote.allow.iter().map(|rule| Some(&rule.get_ref().host));
+        let avoid = remote.deny.iter().map(|rule| rule.get_ref().host.as_ref());
+        for host in reach.chain(avoid).flatten() {
+            if has_port(host.get_ref()) {
+                let problem = "a host has no port; a rule holds for all ports of a host";
+                return Err((host.span(), problem.to_owned()));
+            }
+        }
         for entry in &remote.private {
             let judged = Egress::default().allow(entry.get_ref());
             judged.map_err(|bad| (entry.span(), format!("it is no rule to {bad}")))?;
@@ -229,6 +241,13 @@ fn rules<T>(texts: Vec<Spanned<T>>, place: &dyn Fn(Range<usize>) -> Place) -> Ve
             text: text.into_inner(),
         })
         .collect()
+}
+
+/// Whether a pattern of hosts ends in a port; an address of IPv6 is none.
+fn has_port(host: &str) -> bool {
+    let (name, port) = host.rsplit_once(':').unwrap_or_default();
+    let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    is_number && !name.is_empty() && (!name.contains(':') || name.ends_with(']'))
 }
 
 /// Whether a condition is not there or fits.
@@ -268,14 +287,17 @@ impl KeepText {
 
 impl AvoidText {
     fn fits(&self, host: &str, plugin: &str, server: &str) -> bool {
-        (self.host.as_ref()).is_none_or(|pattern| is_host(pattern, host))
+        (self.host.as_ref()).is_none_or(|pattern| is_host(pattern.get_ref(), host))
             && fits(self.plugin.as_ref(), plugin)
             && fits(self.server.as_ref(), server)
     }
 
     fn conditions(&self) -> String {
         conditions(&[
-            ("host", self.host.as_deref()),
+            (
+                "host",
+                self.host.as_ref().map(|host| host.get_ref().as_str()),
+            ),
             ("plugin", self.plugin.as_deref()),
             ("server", self.server.as_deref()),
         ])

@@ -33,7 +33,7 @@ fn names_are_judged_by_where_they_lead() {
     for (address, range) in [
         ("127.0.0.1", "this machine"),
         ("::1", "this machine"),
-        ("10.1.2.3", "private"),
+        ("10.1.2.3", "a private address"),
         (
             "169.254.169.254",
             "link-local, where clouds answer about their machines",

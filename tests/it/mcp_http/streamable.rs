@@ -297,6 +297,45 @@ fn a_forgotten_session_is_begun_anew() {
 }
 
 #[test]
+fn a_session_that_is_refused_with_400_is_begun_anew_once() {
+    // As servers of the official SDK say it after a restart.
+    let error = r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}"#;
+    for (forgets_all, sessions) in [(false, 2), (true, 2)] {
+        let begun = Arc::new(AtomicUsize::new(0));
+        let server = {
+            let begun = Arc::clone(&begun);
+            Server::new(move |asked| {
+                let message = message(asked);
+                if message["method"] == "initialize" {
+                    let count = begun.fetch_add(1, Ordering::SeqCst);
+                    return with_session(asked, &format!("s-{count}"));
+                }
+                let is_old = asked.header("mcp-session-id") == Some("s-0");
+                match message["method"] == "tools/list" && (is_old || forgets_all) {
+                    true => Reply::new(400, error).header("content-type", "application/json"),
+                    false => answer(asked),
+                }
+            })
+        };
+        run(async {
+            let service = plain(&server.url("/mcp")).await;
+            match forgets_all {
+                false => assert_eq!(tools(&service).await.expect("tools"), ["tide"]),
+                true => {
+                    let refused = format!("{:?}", tools(&service).await.expect_err("no tools"));
+                    assert!(
+                        refused.contains("No valid session ID provided"),
+                        "{refused}"
+                    );
+                }
+            }
+            service.cancel().await.expect("an end");
+        });
+        assert_eq!(begun.load(Ordering::SeqCst), sessions);
+    }
+}
+
+#[test]
 fn refusals_are_told_apart() {
     let cases: [(Reply, &str); 9] = [
         (

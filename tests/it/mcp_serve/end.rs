@@ -47,6 +47,56 @@ fn answers_on_their_way_are_waited_for() {
     assert_eq!(answer["result"]["content"][0]["text"], "slept");
 }
 
+#[test]
+fn what_was_piped_in_is_answered_in_order_though_the_input_ended() {
+    for seconds in ["20", "1"] {
+        let place = Place::new();
+        // It takes longer than the host waits for it.
+        package(&place, "p", &[("probe", &["--probe=slow:1500"])]);
+        let mut command = crate::mcp_support::apkit(&place);
+        command.args(["serve", "p", "--allow-stdio", "--wait", "8"]);
+        let mut host = Host::spawn(command.args(["--timeout", seconds]));
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}});
+        host.request("initialize", params);
+        host.request("tools/list", json!({}));
+        host.request("resources/list", json!({}));
+        host.request(
+            "tools/call",
+            json!({"name": "mcp__probe__echo", "arguments": {"text": "x"}}),
+        );
+        host.end();
+        assert_eq!(host.next()["id"], 1, "initialize is answered first");
+        let mut rest = [host.next(), host.next(), host.next()];
+        rest.sort_by_key(|answer| answer["id"].as_u64());
+        let [list, resources, call] = rest;
+        assert_eq!(resources["error"]["code"], -32601);
+        if seconds == "20" {
+            assert!(
+                list["result"]["tools"]
+                    .as_array()
+                    .is_some_and(|all| all.len() > 9)
+            );
+            assert_eq!(call["result"]["content"][0]["text"], "x");
+        } else {
+            assert_eq!(list["result"]["tools"], json!([]));
+            assert_eq!(call["error"]["code"], -32602, "{call}");
+        }
+    }
+}
+
+#[test]
+fn a_call_without_an_answer_ends_in_an_error_when_the_input_ended() {
+    let place = Place::new();
+    package(&place, "p", &[("probe", &[])]);
+    let mut host = Host::start(&place, &["p", "--timeout", "1"]);
+    let id = host.request("tools/call", json!({"name": "mcp__probe__silent"}));
+    host.end();
+    let answer = host.next();
+    assert_eq!(answer["id"], id);
+    let text = "the input ended, and there was no answer within 1 s";
+    assert_eq!(answer["error"]["message"], text);
+}
+
 #[cfg(unix)]
 #[test]
 fn signals_end_it_and_the_servers() {

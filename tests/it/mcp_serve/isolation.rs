@@ -60,7 +60,7 @@ fn calls_that_go_wrong_cost_no_other() {
         assert_eq!(answer["error"]["code"], -32603);
         assert_eq!(
             answer["error"]["message"],
-            "server `bad` failed: it exited with status 7\n  | the probe was told to die"
+            "server `bad` failed: it exited with status 7; it wrote 300 lines to standard output that are no JSON-RPC messages, the first: `garbage 0`; logs belong on standard error\n  | the probe was told to die"
         );
     }
     assert_eq!(

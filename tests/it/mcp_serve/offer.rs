@@ -32,6 +32,59 @@ fn tools_of_all_packages_are_offered_and_called() {
 }
 
 #[test]
+fn a_package_that_is_not_there_costs_no_other() {
+    let place = Place::new();
+    package(&place, "p", &[("probe", &[])]);
+    let mut host = Host::start(&place, &["none-such", "p", "--wait", "20"]);
+    assert!(host.names().contains(&"mcp__probe__echo".to_owned()));
+    let (status, errors) = host.end();
+    assert_eq!(status, Some(0));
+    assert!(
+        errors.starts_with("error: failed to find none-such"),
+        "{errors}"
+    );
+    let none = run(&place, &["serve", "none-such", "nor-this"]);
+    assert_eq!(none.status, Some(2), "{none:?}");
+}
+
+#[test]
+fn packages_of_one_name_are_both_offered() {
+    let place = Place::new();
+    package(&place, "p", &[("probe", &[])]);
+    for file in ["plugin.json", "mcp.json"] {
+        let text = std::fs::read_to_string(place.path().join("p").join(file)).expect("it");
+        place.write(&format!("copy/{file}"), text);
+    }
+    let mut host = Host::start(&place, &["p", "copy", "--wait", "20"]);
+    let names = host.names();
+    for name in ["mcp__p_probe__echo", "mcp__copy_probe__echo"] {
+        assert!(names.contains(&name.to_owned()), "{names:?}");
+    }
+    assert_eq!(host.end(), (Some(0), String::new()));
+    let mut command = apkit(&place);
+    let mut host = Host::spawn(command.args(["serve", "p", "copy"]));
+    host.greet();
+    let errors = host.end().1;
+    let off = "apkit: server `probe` of copy is not offered: disabled by policy: programs are not allowed\n";
+    assert!(errors.contains(off), "{errors}");
+}
+
+#[test]
+fn an_entry_that_fits_no_tool_is_named() {
+    let place = Place::new();
+    package(&place, "p", &[("probe", &[])]);
+    let list = "mcp__probe__echo mcp__probe__ecko mcp__prob";
+    let mut host = Host::start(&place, &["p", "--wait", "20", "--allowed-tools", list]);
+    assert_eq!(host.names(), ["mcp__probe__echo"]);
+    let (status, errors) = host.end();
+    assert_eq!(status, Some(0));
+    assert_eq!(
+        errors,
+        "apkit: --allowed-tools: mcp__probe__ecko fits no tool\napkit: --allowed-tools: mcp__prob fits no tool\n"
+    );
+}
+
+#[test]
 fn programs_are_not_offered_until_they_are_allowed() {
     let place = Place::new();
     package(&place, "p", &[("probe", &[])]);
@@ -40,8 +93,27 @@ fn programs_are_not_offered_until_they_are_allowed() {
     assert!(host.names().is_empty());
     let (status, errors) = host.end();
     assert_eq!(status, Some(0));
-    let start = "apkit: server `probe` is not offered: disabled by policy: programs are not started; --allow-stdio";
+    let start = "apkit: server `probe` is not offered: disabled by policy: programs are not allowed\nnote: allow programs once: --allow-stdio";
     assert!(errors.starts_with(start), "{errors}");
+}
+
+#[test]
+fn a_host_waits_as_long_as_is_right_for_it() {
+    let place = Place::new();
+    package(&place, "p", &[("late", &["--probe=slow:2500"])]);
+    for (name, given, waits) in [
+        ("tests", None, true),
+        ("claude-code", None, false),
+        ("claude-code", Some("9"), true),
+        ("tests", Some("1"), false),
+    ] {
+        let mut command = apkit(&place);
+        command.args(["serve", "p", "--allow-stdio"]);
+        command.args(given.map(|wait| ["--wait", wait]).into_iter().flatten());
+        let mut host = Host::spawn(&mut command);
+        host.greet_as(name);
+        assert_eq!(!host.names().is_empty(), waits, "{name} {given:?}");
+    }
 }
 
 #[test]

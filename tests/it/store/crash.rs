@@ -202,6 +202,128 @@ fn a_full_disk_leaves_what_was_there() {
     assert_eq!(state(&world).as_deref(), Some("Two."));
 }
 
+/// A package of many skills, copied to `folders`.
+fn import_copied(world: &World) {
+    for number in 0..9 {
+        let text = skill("One.").replace("name: tides", &format!("name: s{number}"));
+        world.write(&format!("p/skills/s{number}/SKILL.md"), text);
+        world.write(&format!("p/skills/s{number}/a/more.md"), "more\n");
+    }
+    world.expect(0, &["import", "./p", "--skills-to", "folders"]);
+}
+
+#[test]
+fn a_killed_removal_leaves_the_package_with_its_copies_or_nothing() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    import_copied(&world);
+    let copies = names(&world.path("folders"));
+    assert_eq!(copies.len(), 10);
+    let whole = duration(&world, &["remove", "tide-table"]);
+    let mut seen = (0, 0);
+    for point in 0..POINTS {
+        import_copied(&world);
+        end(start(&world, &["remove", "tide-table"]), whole, point);
+        // It finishes what was begun.
+        let run = world.expect(0, &["verify"]);
+        let found = names(&world.path("folders"));
+        if world.installed("tide-table").exists() {
+            seen.0 += 1;
+            assert_eq!(run.stdout, "tide-table 1.0.0: intact\n");
+            assert_eq!(found, copies);
+        } else {
+            seen.1 += 1;
+            assert!(found.is_empty(), "{found:?}");
+            assert!(world.locked("tide-table").is_null());
+        }
+    }
+    assert!(
+        seen.0 > 0 && seen.1 > 0,
+        "the moments were spread: {seen:?}"
+    );
+    import_copied(&world);
+    world.expect(0, &["remove", "tide-table"]);
+    world.assert_tidy();
+}
+
+#[test]
+fn copies_that_a_killed_update_left_behind_are_told_and_brought_up_to_date() {
+    let world = World::new();
+    let texts = |text: &str| world.write("p/skills/tides/SKILL.md", skill(text));
+    world.package("p", "tide-table", "One.");
+    world.expect(0, &["import", "./p", "--skills-to", "folders"]);
+    texts("Two.");
+    let whole = duration(&world, &["update"]);
+    for point in 0..POINTS {
+        let text = if point % 2 == 0 { "One." } else { "Two." };
+        texts(text);
+        end(start(&world, &["update"]), whole, point);
+        let run = world.run(&["verify"]);
+        let copy = world.place.read("folders/tides/SKILL.md");
+        let installed = world.installed("tide-table/skills/tides/SKILL.md");
+        let installed = fs::read_to_string(installed).expect("a skill");
+        if installed == copy {
+            assert_eq!(run.status, Some(0), "{run:#?}");
+        } else {
+            assert_eq!(run.status, Some(1), "{run:#?}");
+            assert!(
+                run.stdout
+                    .contains("folders/tides was not brought up to date with the package"),
+                "{}",
+                run.stdout
+            );
+        }
+        world.expect(0, &["update"]);
+        assert_eq!(world.place.read("folders/tides/SKILL.md"), skill(text));
+        world.expect(0, &["verify"]);
+    }
+    assert_eq!(names(&world.path("folders")), ["tides"]);
+    world.assert_tidy();
+}
+
+/// See above for the limit.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_stops_a_removal_before_anything_goes() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    import_copied(&world);
+    // So that more than one block has to be written.
+    for name in ["other", "more"] {
+        world.package(name, name, "One.");
+        world.expect(
+            0,
+            &[
+                "import",
+                &format!("./{name}"),
+                "--skills-to",
+                &format!("{name}-copies"),
+            ],
+        );
+    }
+    let (lock, copies) = (world.lock(), names(&world.path("folders")));
+    for arguments in ["remove tide-table --skills-to folders", "remove tide-table"] {
+        // In units of 512 bytes.
+        for blocks in 0.. {
+            let mut shell = Command::new("sh");
+            world.prepare(&mut shell);
+            let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" {arguments}");
+            let run =
+                crate::support::finish(shell.args(["-c", &script, env!("CARGO_BIN_EXE_apkit")]));
+            if blocks > 1 && run.status == Some(0) {
+                break;
+            }
+            assert_eq!(run.status, Some(2), "{blocks}: {run:#?}");
+            assert_eq!(world.lock(), lock);
+            assert_eq!(names(&world.path("folders")), copies);
+            world.expect(0, &["verify"]);
+            world.assert_tidy();
+        }
+        assert!(names(&world.path("folders")).is_empty());
+        import_copied(&world);
+    }
+}
+
 #[test]
 fn imports_at_the_same_time_all_arrive() {
     let world = World::new();

@@ -99,6 +99,48 @@ fn what_is_in_the_way_of_a_copy_stops_the_whole_import() {
 }
 
 #[test]
+fn a_folder_of_the_user_that_holds_the_same_stays_theirs() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    fs::remove_dir_all(world.path("p/skills/tides/scripts")).expect("removed");
+    world.write("folders/tides/SKILL.md", skill("One."));
+    world.write("folders/tides/references/more.md", "more\n");
+    let copies = ["--skills-to", "folders"];
+    let run = world.expect(0, &[&["import", "./p"][..], &copies].concat());
+    let told = "folders/tides holds this skill already and is yours";
+    assert!(run.stdout.contains(told), "{}", run.stdout);
+    assert!(!run.stdout.contains("copied to"), "{}", run.stdout);
+    let result = world.json(0, &[&["import", "./p", "--json"][..], &copies].concat());
+    let folders = &result["results"][0]["folders"];
+    assert_eq!(folders["copied"].as_array().map(Vec::len), Some(0));
+    assert_eq!(folders["already_there"].as_array().map(Vec::len), Some(1));
+    let run = world.expect(0, &["remove", "tide-table"]);
+    assert!(!run.stdout.contains("folders/tides"), "{}", run.stdout);
+    assert_eq!(world.place.read("folders/tides/SKILL.md"), skill("One."));
+    assert_eq!(
+        world.place.read("folders/tides/references/more.md"),
+        "more\n"
+    );
+    // Nor is it replaced.
+    world.expect(0, &[&["import", "./p"][..], &copies].concat());
+    world.write("p/skills/tides/SKILL.md", skill("Two."));
+    let run = world.expect(2, &["update"]);
+    assert!(
+        run.stderr
+            .contains("is there already, and apkit has not put it there"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(world.place.read("folders/tides/SKILL.md"), skill("One."));
+    // Moved away, a copy of ours comes in its place, which goes with the package.
+    fs::remove_dir_all(world.path("folders/tides")).expect("removed");
+    world.expect(0, &["update"]);
+    assert_eq!(world.place.read("folders/tides/SKILL.md"), skill("Two."));
+    world.expect(0, &["remove", "tide-table"]);
+    assert!(names(&world.path("folders")).is_empty());
+}
+
+#[test]
 fn a_directory_that_cannot_be_written_stops_the_whole_import() {
     let world = World::new();
     world.package("p", "tide-table", "One.");
@@ -117,6 +159,32 @@ fn a_directory_that_cannot_be_written_stops_the_whole_import() {
     assert!(!world.path("new").exists());
     assert!(!world.root().join("apkit.lock").exists());
     assert!(names(&world.root().join("plugins")).is_empty());
+    world.assert_tidy();
+}
+
+/// macOS and Windows have no such names.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_that_the_lock_file_cannot_name_stops_the_whole_import() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    let name = std::ffi::OsStr::from_bytes(b"sk\xff");
+    for more in [&["--dry-run"][..], &[]] {
+        let mut command = world.apkit();
+        command.args(["import", "./p", "--skills-to"]).arg(name);
+        let run = finish(command.args(more));
+        assert_eq!(run.status, Some(2), "{run:#?}");
+        assert!(
+            run.stderr.contains("its path is no Unicode"),
+            "{}",
+            run.stderr
+        );
+        assert!(!world.path("").join(name).exists());
+        assert!(!world.root().join("apkit.lock").exists());
+        assert!(names(&world.root().join("plugins")).is_empty());
+    }
     world.assert_tidy();
 }
 

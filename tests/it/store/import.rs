@@ -202,6 +202,13 @@ fn verify_names_what_was_changed() {
     );
     let run = world.expect(0, &["import", "./p"]);
     assert!(run.stdout.contains("put back as it was"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains(
+            "changed since it was imported, and gone now:\n    \"added.pyc\" was added\n"
+        ),
+        "{}",
+        run.stdout
+    );
     world.expect(0, &["verify"]);
     fs::remove_dir_all(&installed).expect("removed");
     assert_eq!(
@@ -440,4 +447,100 @@ fn a_project_that_is_a_package_does_not_import_its_own_store() {
     }
     run(0, &["update", "--check"]);
     assert_eq!(world.place.read("project/.agents/apkit.lock"), again);
+}
+
+#[test]
+fn what_fails_makes_no_store() {
+    let world = World::new();
+    fs::create_dir(world.path("project")).expect("a directory");
+    world.write("project/bad/plugin.json", "{}");
+    for (status, arguments) in [
+        (2, &["import", "./nope"][..]),
+        (2, &["import", "http://127.0.0.1:1/p.tgz"]),
+        (1, &["import", "./bad"]),
+        (2, &["remove", "nope"]),
+        (2, &["remove", "nope", "--purge"]),
+        (2, &["update", "nope"]),
+    ] {
+        for place in [&["--project"][..], &["--root", "new/store"]] {
+            let mut command = world.apkit();
+            command.current_dir(world.path("project"));
+            let run = crate::support::finish(command.args(arguments).args(place));
+            assert_eq!(run.status, Some(status), "{arguments:?}: {run:#?}");
+            assert_eq!(names(&world.path("project")), ["bad"], "{arguments:?}");
+        }
+    }
+    // Nor does what is found out last.
+    world.package("p", "tide-table", "One.");
+    world.write("folders/tides/SKILL.md", "mine");
+    world.expect(2, &["import", "./p", "--skills-to", "folders"]);
+    assert!(!world.root().exists());
+}
+
+#[test]
+fn what_goes_is_named_also_beside_what_no_package_holds() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    world.expect(0, &["import", "./p"]);
+    let spoil = || {
+        world.write("home/.agents/plugins/tide-table/notes.txt", "mine");
+        world.write("home/.agents/plugins/tide-table/.git/config", "mine");
+        world.write("home/.agents/plugins/tide-table/skills/tides/SKILL.md", "x");
+    };
+    let told = "  changed since it was imported, and gone now:\n    \"notes.txt\" was added\n    \"skills/tides/SKILL.md\" has other content\n    \".git\" was added\n";
+    for arguments in [
+        &["update", "tide-table"][..],
+        &["import", "./p"],
+        &["import", "--frozen"],
+        &["remove", "tide-table"],
+    ] {
+        spoil();
+        let run = world.expect(0, arguments);
+        assert!(run.stdout.contains(told), "{arguments:?}: {}", run.stdout);
+        assert!(!world.installed("tide-table/notes.txt").exists());
+    }
+    // For programs, and with new content.
+    world.expect(0, &["import", "./p"]);
+    spoil();
+    world.write("p/skills/tides/SKILL.md", skill("Two."));
+    let result = world.json(0, &["update", "--json"]);
+    let result = &result["results"][0];
+    assert_eq!(result["discarded_unknown"], false);
+    assert_eq!(
+        result["discarded"],
+        serde_json::json!([
+            {"path": "notes.txt", "change": "was added"},
+            {"path": "skills/tides/SKILL.md", "change": "has other content"},
+            {"path": ".git", "change": "was added"},
+        ])
+    );
+}
+
+#[test]
+fn without_the_list_of_files_it_is_said_that_changes_cannot_be_told() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    world.expect(0, &["import", "./p"]);
+    let spoil = || {
+        world.write("home/.agents/plugins/tide-table/notes.txt", "mine");
+        fs::remove_dir_all(world.root().join(".apkit")).expect("removed");
+    };
+    let untold = "cannot be told, as apkit's list of them is missing\n";
+    spoil();
+    let run = world.expect(1, &["verify"]);
+    assert!(
+        run.stdout
+            .contains(&format!("which files were changed {untold}")),
+        "{}",
+        run.stdout
+    );
+    world.write("p/skills/tides/SKILL.md", skill("Two."));
+    let run = world.expect(0, &["update"]);
+    let told = format!(
+        "  which files were changed since it was imported {untold}  other than in the new content, and gone now:\n    \"notes.txt\" was added\n    \"skills/tides/SKILL.md\" has other content\n"
+    );
+    assert!(run.stdout.contains(&told), "{}", run.stdout);
+    spoil();
+    let result = world.json(0, &["remove", "tide-table", "--json"]);
+    assert_eq!(result["results"][0]["discarded_unknown"], true);
 }

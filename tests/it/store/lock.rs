@@ -299,3 +299,45 @@ fn the_store_of_a_project_is_the_same_by_its_root() {
     let told = world.expect(0, &["update"]).stdout;
     assert!(told.starts_with("tide-table: current"), "{told}");
 }
+
+#[test]
+fn a_version_that_the_manifest_contradicts_is_told_and_corrected() {
+    for (member, wrong, told) in [
+        (
+            "\"version\": \"1.0.0\"",
+            "\"version\": \"9.9.9\"",
+            "its version is \"9.9.9\" in the lock file, and \"1.0.0\" in its plugin.json",
+        ),
+        (
+            "\"spec_version\": \"1.0.0\"",
+            "\"spec_version\": \"1.1.0\"",
+            "its version of the specification is \"1.1.0\" in the lock file, and \"1.0.0\"",
+        ),
+    ] {
+        let world = World::new();
+        world.package("p", "tide-table", "One.");
+        world.expect(0, &["import", "./p"]);
+        let lock = world.place.read("home/.agents/apkit.lock");
+        assert!(lock.contains(member), "{lock}");
+        world.write("home/.agents/apkit.lock", lock.replace(member, wrong));
+        let run = world.expect(1, &["verify"]);
+        assert!(
+            run.stdout.contains(": misrecorded\n") && run.stdout.contains(told),
+            "{}",
+            run.stdout
+        );
+        let found = world.json(1, &["verify", "--json"]);
+        assert_eq!(found["packages"][0]["state"], "misrecorded");
+        let run = world.expect(2, &["import", "--frozen"]);
+        assert!(run.stderr.contains(told), "{}", run.stderr);
+        let run = world.expect(0, &["update", "tide-table"]);
+        assert!(
+            run.stdout.starts_with("tide-table: same content, "),
+            "{}",
+            run.stdout
+        );
+        assert_eq!(world.place.read("home/.agents/apkit.lock"), lock);
+        world.expect(0, &["verify"]);
+        world.expect(0, &["import", "--frozen"]);
+    }
+}

@@ -54,6 +54,28 @@ fn watched(world: &World, arguments: &[&str]) -> String {
 }
 
 #[test]
+fn a_note_does_not_land_on_the_line() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    world.expect(0, &["import", "./p"]);
+    let held = apkit::sys::try_lock(&world.root().join(".apkit/writer.lock"));
+    let held = held.expect("a lock").expect("that nobody holds");
+    let release = thread::spawn(move || {
+        sleep(Duration::from_millis(1500));
+        drop(held);
+    });
+    let shown = watched(&world, &["import", "./p"]);
+    release.join().expect("released");
+    let note = shown.find("note: another apkit is changing");
+    let (before, _) = shown.split_at(note.expect("a note"));
+    assert!(
+        before.is_empty() || before.ends_with("\r\u{1b}[K"),
+        "{shown:?}"
+    );
+    assert!(shown.ends_with("\r\u{1b}[K"), "{shown:?}");
+}
+
+#[test]
 fn a_terminal_shows_what_is_waited_for_and_is_clean_afterwards() {
     let world = World::new();
     world.package("p", "tide-table", "One.");

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::Digest as _;
 
 use super::world::{Repository, World, names, tree};
@@ -128,12 +128,23 @@ fn the_same_content_has_one_digest_wherever_it_comes_from() {
 fn registry(world: &World, host: &'static str) -> Server {
     let archive = fs::read(world.path("a.tgz")).expect("an archive");
     let digest = STANDARD.encode(sha2::Sha512::digest(&archive));
+    registry_that_promises(
+        world,
+        host,
+        json!({"integrity": format!("sha512-{digest}")}),
+    )
+}
+
+/// The same with these digests of the tarball.
+fn registry_that_promises(world: &World, host: &'static str, digests: Value) -> Server {
+    let archive = fs::read(world.path("a.tgz")).expect("an archive");
     let server = Server::new(move |asked| match asked.target.as_str() {
         "/tide-table" => {
             let (_, port) =
                 (asked.header("host").expect("a host").rsplit_once(':')).expect("a port");
             let tarball = format!("http://{host}:{port}/a.tgz");
-            let dist = json!({"tarball": tarball, "integrity": format!("sha512-{digest}")});
+            let mut dist = digests.clone();
+            dist["tarball"] = json!(tarball);
             let versions = json!({"1.0.0": {"version": "1.0.0", "dist": dist}});
             Reply::json(
                 200,
@@ -379,4 +390,76 @@ fn a_directory_of_an_archive_is_named_with_or_without_its_top() {
         let run = world.expect(2, &["import", &format!("./multi.tgz?path={path}")]);
         assert!(run.stderr.contains(wanted), "{}", run.stderr);
     }
+}
+
+#[test]
+fn a_digest_that_protects_from_nobody_is_told() {
+    let world = World::new();
+    tgz(&a_package(&world), "package/", &world.path("a.tgz"));
+    let archive = fs::read(world.path("a.tgz")).expect("an archive");
+    let sha1: String = sha1::Sha1::digest(&archive)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let told = "its registry has only a SHA-1 digest of it";
+    let _server = registry_that_promises(&world, "127.0.0.1", json!({"shasum": sha1}));
+    let run = world.expect(0, &["import", "npm:tide-table", "--dry-run"]);
+    assert!(run.stdout.contains(told), "{}", run.stdout);
+    let run = world.expect(0, &["import", "npm:tide-table"]);
+    assert!(run.stdout.contains(told), "{}", run.stdout);
+    // The pin protects what is put back.
+    fs::remove_dir_all(world.installed("tide-table")).expect("removed");
+    let run = world.expect(0, &["import", "--frozen"]);
+    assert!(!run.stdout.contains(told), "{}", run.stdout);
+    world.expect(0, &["remove", "tide-table"]);
+    let result = world.json(0, &["import", "npm:tide-table", "--json"]);
+    assert_eq!(result["results"][0]["weak_digest"], true);
+    // One that has a better one promises more.
+    world.expect(0, &["remove", "tide-table"]);
+    let _server = registry(&world, "127.0.0.1");
+    let result = world.json(0, &["import", "npm:tide-table", "--json"]);
+    assert_eq!(result["results"][0]["weak_digest"], false);
+}
+
+#[test]
+fn a_signed_address_is_validated_and_shown_nowhere() {
+    const SECRET: &str = "hunter2hunter2";
+    let world = World::new();
+    tgz(&a_package(&world), "package/", &world.path("a.tgz"));
+    let archive = fs::read(world.path("a.tgz")).expect("an archive");
+    let server = Server::new(move |asked| {
+        if asked.target == format!("/a.tgz?token={SECRET}") {
+            Reply::new(200, archive.clone())
+        } else {
+            Reply::new(403, "who are you?")
+        }
+    });
+    let signed = server.url(&format!("/a.tgz?token={SECRET}"));
+    let hidden = |run: &crate::support::Run| {
+        assert!(!run.stdout.contains(SECRET), "{}", run.stdout);
+        assert!(!run.stderr.contains(SECRET), "{}", run.stderr);
+    };
+    for format in ["text", "json", "github", "sarif", "junit", "load-report"] {
+        let run = world.expect(0, &["validate", &signed, "--format", format]);
+        hidden(&run);
+    }
+    let run = world.expect(0, &["validate", &signed]);
+    let shown = server.url("/a.tgz?…");
+    assert!(run.stdout.contains(&shown), "{}", run.stdout);
+    hidden(&world.expect(0, &["inspect", &signed]));
+    hidden(&world.expect(0, &["inspect", &signed, "--format", "json"]));
+    // Nor when it fails.
+    let refused = server.url(&format!("/b.tgz?sig={SECRET}"));
+    let run = world.expect(2, &["validate", &refused]);
+    hidden(&run);
+    assert!(run.stderr.contains("403"), "{}", run.stderr);
+    // A lock file would keep it.
+    let run = world.expect(2, &["import", &signed]);
+    hidden(&run);
+    assert!(
+        run.stderr.contains("looks like a credential"),
+        "{}",
+        run.stderr
+    );
+    assert!(!world.root().exists());
 }

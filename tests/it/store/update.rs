@@ -237,3 +237,23 @@ fn a_commit_that_changes_nothing_of_the_package_is_recorded_only() {
     );
     world.expect(0, &["verify"]);
 }
+
+#[test]
+fn a_check_needs_no_place_in_the_store() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    world.expect(0, &["import", "./p"]);
+    // As if nothing could be made there.
+    fs::remove_dir(world.root().join(".apkit/staging")).expect("removed");
+    world.write("home/.agents/.apkit/staging", "in the way");
+    let run = world.expect(0, &["update", "--check"]);
+    assert!(
+        run.stdout.starts_with("tide-table: current (content "),
+        "{}",
+        run.stdout
+    );
+    world.write("p/skills/tides/SKILL.md", skill("Two."));
+    let run = world.expect(1, &["update", "--check"]);
+    assert!(run.stdout.contains("update available"), "{}", run.stdout);
+    assert!(names(&world.path("tmp")).is_empty());
+}

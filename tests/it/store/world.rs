@@ -111,7 +111,12 @@ impl World {
             let left = names(&directory);
             assert!(left.is_empty(), "{}: {left:?}", directory.display());
         }
-        for file in ["journal.json", "journal.next", "apkit.lock.next"] {
+        for file in [
+            "journal.json",
+            "journal.next",
+            "apkit.lock.next",
+            "folders.next",
+        ] {
             assert!(!internal.join(file).exists(), "{file}");
         }
         assert_eq!(names(&self.path("beside")), ["sentinel"]);

@@ -52,6 +52,7 @@ impl Bridge {
         }
         let (bridge, id) = (Arc::clone(self), id.to_owned());
         tasks.spawn(async move {
+            bridge.greeted().await;
             match bridge.find(&name).await {
                 Ok((upstream, own)) => {
                     let params = Params::of(params, own);

@@ -60,7 +60,8 @@ impl Host {
                 .unwrap();
             let report: Report = Arc::new(move |text| told.lock().unwrap().push(text.to_owned()));
             let terms = bridge::Terms {
-                wait: Duration::from_millis(500),
+                start: Some(Duration::from_millis(500)),
+                end: Duration::from_secs(30),
                 allowed,
                 room: fake::options().room,
             };

@@ -26,6 +26,8 @@ use crate::mcp::wire::{self, Incoming};
 const ANSWERS: usize = 64;
 /// A log message that is longer, in bytes, is dropped if others wait.
 const LOG_BYTES: usize = 64 << 10;
+/// How long telling a server that a request is cancelled may hold up the end.
+const PARTING: Duration = Duration::from_secs(1);
 /// How long a transport may take to end.
 const CLOSING: Duration = Duration::from_secs(10);
 
@@ -34,6 +36,8 @@ enum Purpose {
     Request(u64),
     /// A request that could not be sent a moment ago.
     Unsent(u64),
+    /// The server is told that a request is not waited for.
+    Cancel,
     /// Somebody waits until it is sent.
     Notice(#[expect(dead_code, reason = "its end is what is waited for")] oneshot::Sender<()>),
     Other,
@@ -45,6 +49,8 @@ pub(super) struct Carrier {
     waiting: HashMap<u64, Waiting>,
     /// Messages on their way.
     sends: JoinSet<(Purpose, Result<(), String>)>,
+    /// How many of them cancel a request.
+    cancelling: usize,
     changed: Arc<Notify>,
     logs: mpsc::Sender<Box<RawValue>>,
     post: Arc<Post>,
@@ -61,6 +67,7 @@ impl Carrier {
             server: server.into(),
             waiting: HashMap::new(),
             sends: JoinSet::new(),
+            cancelling: 0,
             changed: Arc::clone(changed),
             logs,
             post,
@@ -94,17 +101,21 @@ impl Carrier {
                 }
             }
         };
+        // A server that is not told goes on with what nobody waits for.
+        if closed {
+            let _ = tokio::time::timeout(PARTING, self.parted()).await;
+        }
         // What is on its way may hold what the transport needs to end.
         self.sends.abort_all();
         let _ = tokio::time::timeout(CLOSING, transport.close()).await;
         drop(transport);
-        let (cause, stderr) = (self.post.words)();
-        let cause = match cause {
+        let mut words = (self.post.words)();
+        let cause = match words.ending.take() {
             Some(cause) => cause,
             None if closed => "the connection was closed".to_owned(),
             None => "the server ended the connection".to_owned(),
         };
-        let failure = self.failure(&cause).stderr(stderr);
+        let failure = self.failure(&cause).words(words);
         // Before the answers' senders are dropped: whoever waits looks here then.
         ended.send_replace(Some(failure));
     }
@@ -136,7 +147,8 @@ impl Carrier {
                     params.insert("reason".to_owned(), Value::String(reason));
                 }
                 if let Some(message) = wire::notification("notifications/cancelled", params) {
-                    self.send(transport, Purpose::Other, message).await;
+                    self.cancelling += 1;
+                    self.send(transport, Purpose::Cancel, message).await;
                 }
             }
             Command::Close => {}
@@ -219,6 +231,9 @@ impl Carrier {
     }
 
     fn sent(&mut self, purpose: Purpose, result: Result<(), String>) {
+        if let Purpose::Cancel = purpose {
+            self.cancelling -= 1;
+        }
         let Err(cause) = result else { return };
         match purpose {
             Purpose::Request(id) if !self.post.dying.is_zero() => {
@@ -229,7 +244,19 @@ impl Carrier {
                 });
             }
             Purpose::Request(id) | Purpose::Unsent(id) => self.fail(id, &cause),
-            Purpose::Notice(_) | Purpose::Other => {}
+            Purpose::Cancel | Purpose::Notice(_) | Purpose::Other => {}
+        }
+    }
+
+    /// Waits until the server knows what is cancelled.
+    async fn parted(&mut self) {
+        while self.cancelling > 0 {
+            let Some(sent) = self.sends.join_next().await else {
+                return;
+            };
+            if let Ok((purpose, result)) = sent {
+                self.sent(purpose, result);
+            }
         }
     }
 
