@@ -203,6 +203,14 @@ pub(crate) enum Failure {
     )]
     NoServer { server: String, known: Vec<String> },
 
+    /// A credential is given to servers of several packages.
+    #[error(
+        "give the server {} a credential: several packages have one; {}",
+        visible(server),
+        either(known)
+    )]
+    SeveralServers { server: String, known: Vec<String> },
+
     /// There is no temporary directory.
     #[error("make a directory in {}: {}", show(path), reason(error))]
     Scratch { path: PathBuf, error: io::Error },
@@ -335,6 +343,16 @@ fn found_instead(manifests: &[String], skills: usize) -> String {
     match &found[..] {
         [] => "; what .gitignore names is left out".to_owned(),
         found => format!("; found instead:\n  {}", found.join("\n  ")),
+    }
+}
+
+/// How to say which server is meant. One package can be there twice.
+fn either(known: &[String]) -> String {
+    let mut names: Vec<_> = known.iter().map(|name| visible(name)).collect();
+    names.dedup();
+    match names[..] {
+        [_] => "ask for one of the packages at a time".to_owned(),
+        _ => format!("write {}", names.join(" or ")),
     }
 }
 

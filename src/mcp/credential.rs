@@ -11,10 +11,12 @@
 //! | --- | --- |
 //! | `file` | the file of credentials |
 //! | `given` | `SERVER:NAME=SOURCE`, as the command line has it |
+//! | `secrets` | [`Secrets`]: what no message may show |
 //! | `value` | getting the value: a variable, a file, a program |
 
 mod file;
 mod given;
+mod secrets;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -27,6 +29,7 @@ use url::Url;
 
 pub use self::file::FileError;
 pub use self::given::{Given, NotGiven};
+pub use self::secrets::Secrets;
 use self::value::Value;
 use super::plan::{Launch, ServerPlan};
 use crate::spec::header;
@@ -39,6 +42,9 @@ pub struct Credentials {
     pub headers: Vec<(String, String)>,
     /// Environment variables, for one that is started.
     pub env: Vec<(String, String)>,
+    /// Of those with something before the value, such as `Bearer `, the value alone by
+    /// their names: no message shows it either.
+    pub bare: Vec<(String, String)>,
 }
 
 impl fmt::Debug for Credentials {
@@ -92,6 +98,11 @@ impl Credentials {
             let value = slot.key.value.get(environment).map_err(error)?;
             if let Some(problem) = slot.kind.problem_of_value(&value) {
                 return Err(error(problem.to_owned()));
+            }
+            let prefix = slot.key.value.prefix.as_str();
+            if let Some(bare) = value.strip_prefix(prefix).filter(|_| !prefix.is_empty()) {
+                let name = slot.key.name.clone();
+                credentials.bare.push((name, bare.to_owned()));
             }
             let pairs = match slot.kind {
                 Kind::Header => &mut credentials.headers,

@@ -34,8 +34,6 @@ use std::time::Duration;
 
 pub use allowed::{Allowed, AllowedError, Ignored};
 
-use bridge::Waits;
-
 use super::credential::Credentials;
 use super::plan::ServerPlan;
 use super::session::{self, Failure, Logs, Session};
@@ -130,19 +128,13 @@ pub async fn run(
             (name, label, launcher)
         })
         .collect();
-    bridge::run(
-        launchers,
-        Waits {
-            start: options.wait,
-            end: options.session.opening,
-        },
-        options.allowed,
-        input,
-        output,
-        stop,
-        report,
-    )
-    .await;
+    let terms = bridge::Terms {
+        start: options.wait,
+        end: options.session.opening,
+        allowed: options.allowed,
+        room: options.session.room,
+    };
+    bridge::run(launchers, terms, input, output, stop, report).await;
 }
 
 /// What stands for each server in the names of its tools: its own name, and in

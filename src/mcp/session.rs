@@ -10,6 +10,7 @@ mod failure;
 #[cfg(test)]
 pub(crate) mod fake;
 mod handshake;
+mod room;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -29,11 +30,13 @@ use tokio::time::Instant;
 pub use connection::{Answer, Call, Heard};
 pub use failure::{CallError, Failure, Step};
 pub use handshake::{Facts, LATEST, VERSIONS};
+pub use room::Room;
+pub(super) use room::Waiting;
 pub use tools::Tool;
 
 use connection::{Connection, Post, Words};
 
-use super::credential::Credentials;
+use super::credential::{Credentials, Secrets};
 use super::plan::{Launch, ServerPlan};
 use super::stdio::Stdio;
 use super::wire::Results;
@@ -56,6 +59,8 @@ pub struct Options {
     pub stdio: stdio::Limits,
     /// How servers are reached over HTTP.
     pub http: http::Rules,
+    /// Where what they say waits.
+    pub room: Room,
 }
 
 /// An initialized session. It ends, and with it the server's process, when the
@@ -92,13 +97,16 @@ pub async fn open(
     let deadline = Deadline::after(options.opening);
     let (mut limits, mut rules) = (options.stdio.clone(), options.http.clone());
     (limits.results, rules.results) = (Results::Text, Results::Text);
-    let unusable = |error: http::StartError| Failure::new(name, Step::Connect, error.to_string());
+    let secrets = Secrets::of(credentials);
+    let failed = |step, error: &dyn std::error::Error| {
+        Failure::new(name, step, secrets.masked(&error.to_string()))
+    };
+    let unusable = |error: http::StartError| failed(Step::Connect, &error);
     match launch {
         Launch::Stdio(process) => {
             let starting = Stdio::start(process, credentials, &limits);
             let stdio = deadline.keep(name, Step::Start, starting).await?;
-            let stdio =
-                stdio.map_err(|error| Failure::new(name, Step::Start, error.to_string()))?;
+            let stdio = stdio.map_err(|error| failed(Step::Start, &error))?;
             let watch = stdio.watch();
             let words = move || {
                 // A server that is ended for such lines is told so already.
@@ -112,31 +120,35 @@ pub async fn open(
             let post = Post {
                 words: Box::new(words),
                 dying: DYING,
+                secrets,
+                room: options.room.clone(),
             };
             Session::over(name, stdio, post, options, deadline).await
         }
         Launch::StreamableHttp(endpoint) => {
             let transport = http::streamable(endpoint, credentials, &rules);
             let transport = transport.map_err(unusable)?;
-            let post = last_words(transport.watch());
+            let post = last_words(transport.watch(), secrets, options);
             Session::over(name, transport, post, options, deadline).await
         }
         Launch::Sse(endpoint) => {
             let transport = http::sse(endpoint, credentials, &rules);
             let transport = transport.map_err(unusable)?;
-            let post = last_words(transport.watch());
+            let post = last_words(transport.watch(), secrets, options);
             Session::over(name, transport, post, options, deadline).await
         }
     }
 }
 
-fn last_words(watch: http::Watch) -> Post {
+fn last_words(watch: http::Watch, secrets: Secrets, options: &Options) -> Post {
     Post {
         words: Box::new(move || Words {
             ending: watch.last(),
             ..Words::default()
         }),
         dying: Duration::ZERO,
+        secrets,
+        room: options.room.clone(),
     }
 }
 

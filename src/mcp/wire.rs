@@ -22,6 +22,20 @@ use serde_json::{Value, json};
 /// The method of a notification that holds another one as text.
 const WRAPPED: &str = "apkit/text";
 
+/// The data of an error that stands for an answer which never came. A server that
+/// writes it says of itself that its answer is none.
+const LOST: &str = "apkit/lost";
+
+/// An error in the place of an answer which never came, and why it did not.
+pub(super) fn lost(why: String) -> ErrorData {
+    ErrorData::internal_error(why, Some(LOST.into()))
+}
+
+/// Whether an error stands for an answer which never came.
+pub(super) fn is_lost(error: &ErrorData) -> bool {
+    error.data.as_ref().and_then(Value::as_str) == Some(LOST)
+}
+
 /// How the results of a server are handed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Results {
@@ -198,7 +212,7 @@ impl From<ServerJsonRpcMessage> for Incoming {
                     ServerResult::CustomResult(CustomResult(value)) => unveiled(value),
                     typed => to_raw_value(&typed).ok(),
                 };
-                let missing = || ErrorData::internal_error("the result cannot be read", None);
+                let missing = || lost("the result cannot be read".to_owned());
                 Self::Answer(response.id, result.ok_or_else(missing))
             }
             ServerJsonRpcMessage::Error(error) => match error.id {

@@ -125,6 +125,13 @@ pub fn is_executable(metadata: &Metadata) -> bool {
     metadata.mode() & 0o111 != 0
 }
 
+/// Whether the file belongs to the user that this process acts for.
+pub fn is_own(metadata: &Metadata) -> bool {
+    #[expect(unsafe_code, reason = "it reads a number and cannot fail")]
+    let own = unsafe { libc::geteuid() };
+    metadata.uid() == own
+}
+
 /// Whether nobody but its owner may read or write the file.
 pub fn is_private(metadata: &Metadata) -> bool {
     metadata.mode() & 0o077 == 0

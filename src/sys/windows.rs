@@ -128,6 +128,11 @@ pub fn is_executable(_metadata: &Metadata) -> bool {
 }
 
 /// Files below the user's profile are the user's alone.
+pub fn is_own(_metadata: &Metadata) -> bool {
+    true
+}
+
+/// See `is_own`.
 pub fn is_private(_metadata: &Metadata) -> bool {
     true
 }

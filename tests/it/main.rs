@@ -38,6 +38,7 @@ mod mcp_check;
 mod mcp_gate;
 mod mcp_http;
 mod mcp_plan;
+mod mcp_secrets;
 mod mcp_serve;
 mod mcp_stdio;
 mod mcp_suite;

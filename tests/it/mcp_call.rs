@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::mcp_support::{LONG, ODD, apkit, over_http, package, package_of, run};
 use crate::support::{Place, Run, finish};
+use crate::web::{Asked, Reply, Server};
 
 fn place() -> Place {
     let place = Place::new();
@@ -246,5 +247,42 @@ fn results_over_http_keep_their_text() {
             called.stdout,
             "[hologram: not known here; --json shows it]\nx\n"
         );
+    }
+}
+
+#[test]
+fn an_answer_that_breaks_off_is_none() {
+    for (kind, said) in [
+        ("text/event-stream", "ended before the answer came"),
+        ("application/json", "sends what is no answer of MCP"),
+    ] {
+        let server = Server::new(move |asked: &Asked| {
+            let message: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
+            if asked.method != "POST" {
+                return Reply::new(405, "");
+            }
+            let result = match message["method"].as_str() {
+                Some("initialize") => json!({
+                    "protocolVersion": "2025-11-25",
+                    "capabilities": {"tools": {}},
+                }),
+                Some("tools/list") => json!({"tools": [{"name": "t"}]}),
+                Some("tools/call") => {
+                    return Reply::new(200, "data: {\"json").header("content-type", kind);
+                }
+                _ => return Reply::new(202, ""),
+            };
+            Reply::json(
+                200,
+                &json!({"jsonrpc": "2.0", "id": message["id"], "result": result}),
+            )
+        });
+        let place = Place::new();
+        let entries = json!({"s": {"type": "streamable-http", "url": server.url("/mcp")}});
+        package_of(&place, "p", &entries);
+        let called = run(&place, &["call", "p", "s", "t"]);
+        assert_eq!(called.status, Some(2), "{called:?}");
+        assert!(called.stderr.contains(said), "{called:?}");
+        assert!(!called.stderr.contains("answered with error"), "{called:?}");
     }
 }

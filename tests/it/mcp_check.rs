@@ -269,3 +269,28 @@ fn servers_over_http_are_opened_by_their_type() {
     );
     assert_eq!(checked.status, Some(1));
 }
+
+#[test]
+fn a_list_without_an_end_costs_its_own_server() {
+    let place = Place::new();
+    let servers: &[(&str, &[&str])] = &[("endless", &["--probe=endless:300"]), ("good", &[])];
+    package(&place, "p", servers);
+    let started = Instant::now();
+    let checked = run(&place, &["check", "p", "--allow-stdio", "--timeout", "1"]);
+    assert!(started.elapsed() < LONG);
+    assert_eq!(checked.status, Some(1), "{checked:?}");
+    let lines: Vec<&str> = checked.stdout.lines().collect();
+    assert_eq!(
+        lines[0],
+        "failed  endless: failed to list its tools: no whole list within 1 s; --timeout gives it more time"
+    );
+    assert!(lines[1].starts_with("ok      good: "), "{checked:?}");
+}
+
+#[test]
+fn a_package_by_two_names_is_checked_once() {
+    let place = Place::new();
+    package(&place, "p", &[("good", &[])]);
+    let checked = run(&place, &["check", "p", "./p/plugin.json", "--allow-stdio"]);
+    assert_eq!(checked.stdout.lines().count(), 1, "{checked:?}");
+}

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::mcp_support::{Host, apkit, package, package_of, run};
-use crate::support::Place;
+use crate::support::{Place, finish};
 use crate::web::{Reply, Server};
 
 /// The digest of the package `p` as it is now.
@@ -173,7 +173,9 @@ fn a_number_is_not_taken_for_this_machine() {
         package_of(&place, "q", &entries);
         let checked = run(&place, &["check", "q"]);
         assert!(
-            checked.stdout.contains("127.0.0.1 is this machine"),
+            checked
+                .stdout
+                .contains("127.0.0.1 is this machine; no connection is made there"),
             "{checked:?}"
         );
     }
@@ -187,4 +189,57 @@ fn a_number_is_not_taken_for_this_machine() {
         "{checked:?}"
     );
     assert_eq!(second.targets(), Vec::<String>::new());
+}
+
+#[test]
+fn a_server_is_allowed_in_its_own_case_and_denied_in_any() {
+    let place = Place::new();
+    package(&place, "p", &[("almanac", &[]), ("ALMANAC", &[])]);
+    let states = || {
+        let plan = run(&place, &["plan", "p", "--json"]);
+        let plan: Value = serde_json::from_str(&plan.stdout).expect("JSON");
+        let servers = plan["servers"].as_array().expect("a list");
+        let is_on = |server: &Value| server["state"] == "on";
+        servers.iter().map(is_on).collect::<Vec<bool>>()
+    };
+    allow(&place, "server = \"almanac\"\n");
+    assert_eq!(states(), [true, false]);
+    allow(&place, "server = \"*\"\n");
+    assert_eq!(states(), [true, true]);
+    allow(&place, "[[stdio.deny]]\nserver = \"almanac\"\n");
+    assert_eq!(states(), [false, false]);
+}
+
+#[test]
+fn an_entry_that_allows_nothing_is_named_with_its_place() {
+    let place = Place::new();
+    package(&place, "p", &[("s", &[])]);
+    place.write("store/apkit.toml", "[remote]\nprivate = [\"bad entry!\"]\n");
+    for command in ["plan", "check"] {
+        let run = run(&place, &[command, "p"]);
+        assert_eq!(run.status, Some(2), "{run:?}");
+        assert!(
+            run.stderr
+                .contains("apkit.toml:2:12: it is no rule to allow \"bad entry!\": write a host"),
+            "{run:?}"
+        );
+    }
+}
+
+#[test]
+fn a_credential_for_servers_of_several_packages_is_for_none() {
+    let place = Place::new();
+    package(&place, "p", &[("s", &[])]);
+    package(&place, "q", &[("s", &[])]);
+    let check = |given: &str| {
+        let arguments = ["check", "p", "q", "--allow-stdio", "--credential", given];
+        finish(apkit(&place).args(arguments).env("VALUE", "a word"))
+    };
+    let refused = check("s:KEY=env:VALUE");
+    assert_eq!(refused.status, Some(2), "{refused:?}");
+    assert_eq!(
+        refused.stderr,
+        "error: failed to give the server s a credential: several packages have one; write p/s or q/s\n"
+    );
+    assert_eq!(check("q/s:KEY=env:VALUE").status, Some(0));
 }

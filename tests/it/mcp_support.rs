@@ -118,8 +118,12 @@ impl Host {
     }
 
     pub(crate) fn send(&mut self, message: &Value) {
+        self.send_text(&message.to_string());
+    }
+
+    pub(crate) fn send_text(&mut self, line: &str) {
         let input = self.input.as_mut().expect("it was not closed");
-        writeln!(input, "{message}").expect("it reads");
+        writeln!(input, "{line}").expect("it reads");
     }
 
     /// Sends a request and gives its identifier.

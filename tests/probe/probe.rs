@@ -5,7 +5,7 @@
 //! | argument | at |
 //! | --- | --- |
 //! | `exit:N` | start: says so on standard error and exits with status N |
-//! | `stderr:TEXT` | start: writes a line to standard error |
+//! | `stderr:TEXT` | start: writes a line to standard error; `@` is the value of the variable `KEY` |
 //! | `mark:NAME` | start: writes its process id into the file NAME in `PLUGIN_DATA` |
 //! | `child`, `child:orphan`, `child:apart` | start: starts a process that does not want to end, see `stubborn` |
 //! | `garbage:N` | start: writes N lines that are no JSON |
@@ -13,10 +13,12 @@
 //! | `deaf` | start: never reads its standard input |
 //! | `no-initialize` | initialize: never answers |
 //! | `version:V` | initialize: answers with the protocol version V |
+//! | `say:METHOD MEMBERS` | METHOD: answers with these members of JSON-RPC; `@` as above |
 //! | `slow:MS` | initialize: answers after so many milliseconds |
 //! | `calling:NAME` | tools/call: writes the file NAME in `PLUGIN_DATA` |
 //! | `cancelled:NAME` | notifications/cancelled: writes the file NAME in `PLUGIN_DATA` |
 //! | `pages:N` | tools/list: N tools a page |
+//! | `endless:MS` | tools/list: waits so long, then says that there is more |
 //! | `ignore-eof` | end of input: runs on |
 //! | `eof:NAME` | end of input: writes the file NAME in `PLUGIN_DATA` |
 //! | `ignore-term` | `SIGTERM`: runs on |
@@ -64,6 +66,11 @@ fn told(name: &str) -> Option<String> {
             None => rest.is_empty().then(String::new),
         }
     })
+}
+
+/// `text` with the value of the variable `KEY` in the place of `@`.
+fn with_key(text: &str) -> String {
+    text.replace('@', &std::env::var("KEY").unwrap_or_default())
 }
 
 fn number(name: &str) -> Option<usize> {
@@ -127,7 +134,7 @@ fn start() {
     if let Some(name) = told("mark") {
         mark(&name);
     }
-    if let Some(text) = told("stderr") {
+    if let Some(text) = told("stderr").map(|text| with_key(&text)) {
         let _ = writeln!(io::stderr(), "{text}");
     }
     if let Some(status) = number("exit") {
@@ -165,6 +172,14 @@ fn answer(server: &Arc<Server>, message: &Value) {
         }
         return;
     };
+    if let Some((_, members)) = told("say")
+        .as_deref()
+        .and_then(|said| said.split_once(' '))
+        .filter(|(about, _)| *about == method)
+    {
+        let members = with_key(members);
+        return write_raw(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{members}}}\n").as_bytes());
+    }
     let result = match method {
         "initialize" => {
             if told("no-initialize").is_some() {
@@ -212,6 +227,11 @@ fn initialize(server: &Server, params: Value) -> Value {
 fn list(server: &Server, params: &Value) -> Value {
     let added = server.added.lock().expect("no panic");
     let tools: Vec<Value> = tools::described(&added);
+    if let Some(ms) = number("endless") {
+        thread::sleep(Duration::from_millis(ms as u64));
+        let cursor = params["cursor"].as_str().unwrap_or_default();
+        return json!({"tools": [], "nextCursor": format!("{cursor}x")});
+    }
     let Some(size) = number("pages") else {
         return json!({ "tools": tools });
     };

@@ -99,6 +99,7 @@ pub(super) fn options(subjects: &Subjects, limit: Duration) -> Result<session::O
             proxies: Proxies::from_variables(variable)?,
             ..http::Rules::default()
         },
+        room: session::Room::default(),
     })
 }
 

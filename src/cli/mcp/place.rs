@@ -1,6 +1,7 @@
 //! From a SOURCE of the command line to a package with its plan: where it lies,
 //! where it may write, what the user's rules and credentials are.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -117,6 +118,8 @@ impl Subjects {
             let opened = find(source, &session, &store)
                 .and_then(|found| subject(found, common, &session, &store, &rules, &keys));
             match opened {
+                // The same package by two names.
+                Ok(subject) if has(&all, &subject) => {}
                 Ok(subject) => {
                     all.push(subject);
                     typed.push(source.clone());
@@ -170,7 +173,8 @@ impl Subjects {
         }
     }
 
-    /// A credential for a server that is not there is a slip of the pen.
+    /// A credential for a server that is not there is a slip of the pen, and one for
+    /// servers of several packages may be meant for one of them.
     fn check_given(&self) -> Result<(), Failure> {
         let servers = || {
             let plans = self.all.iter().map(|subject| &subject.plan);
@@ -183,6 +187,25 @@ impl Subjects {
         let is_there = |given: &str| {
             servers().any(|(package, name)| given == name || given == format!("{package}/{name}"))
         };
+        for given in self.keys.servers_given() {
+            let mut roots = BTreeMap::new();
+            for plan in self.all.iter().map(|subject| &subject.plan) {
+                for server in &plan.servers {
+                    let whole = format!("{}/{}", plan.package, server.name);
+                    if given == server.name || given == whole {
+                        roots.insert(&plan.root, whole);
+                    }
+                }
+            }
+            if roots.len() > 1 {
+                let mut known: Vec<String> = roots.into_values().collect();
+                known.sort();
+                return Err(Failure::SeveralServers {
+                    server: given.to_owned(),
+                    known,
+                });
+            }
+        }
         match self.keys.servers_given().find(|given| !is_there(given)) {
             None => Ok(()),
             Some(server) => Err(Failure::NoServer {
@@ -191,6 +214,11 @@ impl Subjects {
             }),
         }
     }
+}
+
+/// Whether a package is among these already.
+fn has(all: &[Subject], subject: &Subject) -> bool {
+    all.iter().any(|known| known.plan.root == subject.plan.root)
 }
 
 fn subject(

@@ -345,3 +345,16 @@ fn a_helper_is_run_without_a_shell() {
         assert!(!problem.contains("s3cret"), "{problem}");
     }
 }
+
+#[test]
+#[cfg(unix)]
+fn another_users_file_is_none() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = file(directory.path(), "key", SECRET);
+    assert!(value::open_private(&path).is_ok());
+    // Only the superuser may give files away, and could read them all the same.
+    if std::os::unix::fs::chown(&path, Some(12345), None).is_ok() {
+        let problem = value::open_private(&path).expect_err("another user's");
+        assert!(problem.ends_with("belongs to another user, who may read it"));
+    }
+}

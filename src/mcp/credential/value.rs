@@ -115,6 +115,9 @@ pub(super) fn open_private(path: &Path) -> Result<File, String> {
     let metadata = file
         .metadata()
         .map_err(|error| format!("{shown}: {error}"))?;
+    if !sys::is_own(&metadata) {
+        return Err(format!("{shown} belongs to another user, who may read it"));
+    }
     if !sys::is_private(&metadata) {
         return Err(format!(
             "other users may read {shown}; run chmod 600 {shown}"

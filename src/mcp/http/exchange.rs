@@ -97,7 +97,8 @@ impl Exchange {
             status: response.status,
             scheme: response
                 .header("www-authenticate")
-                .and_then(failure::scheme),
+                .and_then(failure::scheme)
+                .map(|scheme| self.headers.masked(&scheme).into_owned()),
             given: self.headers.have_credentials(),
         })
     }
@@ -119,7 +120,7 @@ impl Exchange {
                 let url = response.url.clone();
                 Ok((self.events(response, silence), url))
             }
-            _ => Err(unfitting(Method::Get, &response, hint(response.status))),
+            _ => Err(self.unfitting(Method::Get, &response, hint(response.status))),
         }
     }
 
@@ -180,7 +181,7 @@ impl Exchange {
             .or_else(|| value.get("error"))
             .or_else(|| value.get("message"))?
             .as_str()?;
-        let mut text = self.headers.masked(said);
+        let mut text = self.headers.masked(said).into_owned();
         let places: Vec<_> = secret::tokens(&text).collect();
         for place in places.into_iter().rev() {
             text.replace_range(place, "…");
@@ -193,19 +194,33 @@ impl Exchange {
         let line = line.trim();
         (!line.is_empty()).then(|| line.to_owned())
     }
-}
 
-/// A kind of content that does not fit.
-pub(super) fn unfitting(method: Method, response: &AsyncResponse, hint: Hint) -> Failure {
-    let got = response.media_type();
-    let page = got.as_deref() == Some("text/html");
-    // Whatever the server calls it, it is shown: without controls, and not all.
-    let got = got.map(|got| got.chars().filter(|c| !c.is_control()).take(60).collect());
-    Failure::Content {
-        address: shown(&response.url),
-        method: method.name(),
-        got,
-        hint: if page { Hint::Page } else { hint },
+    /// A kind of content that does not fit.
+    pub(super) fn unfitting(
+        &self,
+        method: Method,
+        response: &AsyncResponse,
+        hint: Hint,
+    ) -> Failure {
+        let got = response.media_type();
+        let page = got.as_deref() == Some("text/html");
+        // Whatever the server calls it, it is shown: without controls and secrets, and
+        // not all.
+        let got = got.map(|got| {
+            let got = self.headers.masked(&got).into_owned();
+            got.chars().filter(|c| !c.is_control()).take(60).collect()
+        });
+        Failure::Content {
+            address: shown(&response.url),
+            method: method.name(),
+            got,
+            hint: if page { Hint::Page } else { hint },
+        }
+    }
+
+    /// `text` without the values of credentials.
+    pub(super) fn masked(&self, text: &str) -> String {
+        self.headers.masked(text).into_owned()
     }
 }
 

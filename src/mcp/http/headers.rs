@@ -1,7 +1,9 @@
 //! Which headers a request carries, and whose value wins (§7.2.1): the client's
 //! own, then credentials, then the configured ones, names compared without case.
 
-use crate::mcp::credential::Credentials;
+use std::borrow::Cow;
+
+use crate::mcp::credential::{Credentials, Secrets};
 use crate::mcp::plan::Endpoint;
 use crate::spec::header::{forbidden_in_value, is_client_generated, is_valid_name};
 
@@ -15,14 +17,14 @@ pub(super) type Field = (String, Vec<u8>);
 pub(super) struct Headers {
     fields: Vec<Field>,
     /// The values that must not show up in a message.
-    secrets: Vec<String>,
+    secrets: Secrets,
 }
 
 impl Headers {
     pub(super) fn new(endpoint: &Endpoint, credentials: &Credentials) -> Result<Self, StartError> {
         let mut headers = Self {
             fields: Vec::new(),
-            secrets: Vec::new(),
+            secrets: Secrets::of(credentials),
         };
         for (name, value) in &endpoint.headers {
             if !is_client_generated(name) {
@@ -38,7 +40,6 @@ impl Headers {
                 return Err(StartError::Generated { name: name.clone() });
             }
             headers.put(name, value.as_bytes().to_vec());
-            headers.secrets.extend(secrets(value));
         }
         Ok(headers)
     }
@@ -61,19 +62,9 @@ impl Headers {
     }
 
     /// `text` without the values of credentials.
-    pub(super) fn masked(&self, text: &str) -> String {
-        self.secrets.iter().fold(text.to_owned(), |text, secret| {
-            text.replace(secret.as_str(), "…")
-        })
+    pub(super) fn masked<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.secrets.masked(text)
     }
-}
-
-/// A value and, behind a scheme, the token alone: servers repeat either.
-fn secrets(value: &str) -> Vec<String> {
-    let mut parts = vec![value];
-    parts.extend(value.split_once(' ').map(|(_, token)| token.trim()));
-    parts.retain(|part| !part.is_empty());
-    parts.into_iter().map(str::to_owned).collect()
 }
 
 fn put(fields: &mut Vec<Field>, name: &str, value: Vec<u8>) {
@@ -135,7 +126,10 @@ mod tests {
                 ("x-tenant", "tïde\t "),
             ]
         );
-        assert_eq!(headers.masked("no word for Bearer word"), "no … for …");
+        assert_eq!(
+            headers.masked("no word for Bearer word"),
+            "no [Authorization] for [Authorization]"
+        );
     }
 
     #[test]

@@ -88,12 +88,14 @@ pub(super) async fn send(
         let next = next(&url, location)?;
         let is_here = names_here(&url, &next, location);
         let why = refusal(ask.method, status, &url, &next, is_here).map(Cow::Borrowed);
+        // It may repeat what was sent.
+        let to = headers.masked(&shown(&next)).into_owned();
         if let Some(why) = why.or_else(|| hosts.check(&next).err().map(Cow::Owned)) {
             return Err(Failure::Redirect {
                 from: shown(&url),
                 method: ask.method.name(),
                 status,
-                to: shown(&next),
+                to,
                 why,
             });
         }
@@ -103,7 +105,7 @@ pub(super) async fn send(
                 from: shown(ask.url),
                 method: ask.method.name(),
                 status,
-                to: shown(&next),
+                to,
                 why: "it leads on and on, which is not followed any further".into(),
             });
         }

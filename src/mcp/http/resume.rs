@@ -17,11 +17,8 @@ use super::events::{Event, Events};
 use super::exchange::{EVENTS, Exchange, own};
 use super::failure::{Failure, Hint};
 use super::headers::Field;
+use crate::mcp::wire;
 use crate::net::{ErrorKind, shown};
-
-/// The code of the error that stands for an answer which never came (JSON-RPC:
-/// internal error).
-const INTERNAL: i32 = -32603;
 
 /// What a message is about.
 #[derive(Deserialize)]
@@ -32,8 +29,8 @@ struct Outline {
 
 /// An error in place of the answer to the request `id`.
 pub(super) fn instead(id: &Value, failure: &Failure) -> String {
-    let message = failure.to_string();
-    json!({"jsonrpc": "2.0", "id": id, "error": {"code": INTERNAL, "message": message}}).to_string()
+    let error = wire::lost(failure.to_string());
+    json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
 }
 
 /// Whether a failure stays as it is however often it is tried.
@@ -180,7 +177,7 @@ impl Resumable {
         self.failed = 0;
         let bad = |error: serde_json::Error| Failure::Message {
             address: address(),
-            detail: format!("{error}"),
+            detail: self.exchange.masked(&error.to_string()),
         };
         let outline: Outline = match serde_json::from_str(&event.data) {
             Ok(outline) => outline,

@@ -22,7 +22,7 @@ use serde_json::Value;
 use sse_stream::Sse;
 
 use super::Watch;
-use super::exchange::{EVENTS, Exchange, JSON, own, unfitting};
+use super::exchange::{EVENTS, Exchange, JSON, own};
 use super::failure::{Failure, Hint};
 use super::headers::Field;
 use super::resume::{Resumable, answers, is_lasting};
@@ -160,7 +160,7 @@ impl Client {
                 let stream = Resumable::new(exchange, for_stream, Some(events), Some(request));
                 StreamableHttpPostResponse::Sse(stream.into_stream(), name)
             }),
-            (200..300, _) => Err(unfitting(Method::Post, &response, Hint::None)),
+            (200..300, _) => Err(self.0.unfitting(Method::Post, &response, Hint::None)),
             _ => {
                 let has_session = session.is_some();
                 match self
@@ -193,7 +193,7 @@ impl Client {
         {
             Ok(message) => due(message, request)
                 .ok_or_else(|| bad("it is not the answer to the request".to_owned())),
-            Err(error) => Err(bad(error.to_string())),
+            Err(error) => Err(bad(self.0.masked(&error.to_string()))),
         }
     }
 

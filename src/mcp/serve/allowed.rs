@@ -6,6 +6,7 @@
 //! entry that limits arguments (`mcp__api__read(x)`) allows nothing here: the
 //! limit could not be kept.
 
+use super::names;
 use crate::spec::{pattern, skill};
 
 /// What is allowed.
@@ -60,34 +61,46 @@ impl Allowed {
         self.patterns.extend(other.patterns);
     }
 
-    /// Whether the tool of these names is allowed. It may be named as it is
-    /// offered or as its server alone would be.
-    pub fn allows(&self, names: [&str; 2]) -> bool {
-        self.patterns.iter().any(|entry| fits(entry, names))
+    /// Whether a tool is allowed. Its server may be named as its label or as it
+    /// names itself.
+    ///
+    /// An entry is about the whole name of a server: `mcp__api__*` is nothing that a
+    /// server `api__x` has.
+    pub fn allows(&self, servers: [&str; 2], tool: &str) -> bool {
+        self.patterns.iter().any(|entry| fits(entry, servers, tool))
     }
 
-    /// The entries that fit no tool of these names.
-    pub(super) fn idle(&self, tools: &[[String; 2]]) -> impl Iterator<Item = &str> {
+    /// The entries that fit none of these tools, each with the names of its server.
+    pub(super) fn idle(&self, tools: &[([&str; 2], String)]) -> impl Iterator<Item = &str> {
         let entries = self.patterns.iter().filter(|entry| {
-            let mut names = tools
-                .iter()
-                .map(|names| names.each_ref().map(String::as_str));
-            !names.any(|names| fits(entry, names))
+            let mut tools = tools.iter();
+            !tools.any(|(servers, tool)| fits(entry, *servers, tool))
         });
         entries.map(String::as_str)
     }
 }
 
-fn fits(entry: &str, names: [&str; 2]) -> bool {
-    let whole_server = entry
-        .strip_prefix("mcp__")
-        .is_some_and(|server| !server.contains("__") && !server.contains('*'));
-    names.into_iter().any(|name| {
-        pattern::fits(entry, name)
-            || whole_server
-                && name
-                    .strip_prefix(entry)
-                    .is_some_and(|rest| rest.starts_with("__"))
+fn fits(entry: &str, servers: [&str; 2], tool: &str) -> bool {
+    let mut servers = servers.into_iter();
+    servers.any(|server| is_about(entry, server, tool))
+}
+
+fn is_about(entry: &str, server: &str, tool: &str) -> bool {
+    if entry == "*" || entry == names::offered(server, tool) {
+        return true;
+    }
+    let Some(entry) = entry.strip_prefix("mcp__") else {
+        return false;
+    };
+    let (server, tool) = (names::sanitized(server), names::sanitized(tool));
+    if !entry.contains("__") && pattern::fits(entry, &server) {
+        return true;
+    }
+    // Where the name of the server ends is not written.
+    entry.match_indices("__").any(|(at, between)| {
+        let (of_server, behind) = entry.split_at(at);
+        let of_tool = behind.get(between.len()..).unwrap_or_default();
+        pattern::fits(of_server, &server) && pattern::fits(of_tool, &tool)
     })
 }
 
@@ -102,19 +115,29 @@ mod tests {
     #[test]
     fn entries_name_tools_patterns_and_servers() {
         let list = allowed("mcp__api__* mcp__files__read mcp__whole");
-        for (name, expected) in [
-            ("mcp__api__read", true),
-            ("mcp__apis__read", false),
-            ("mcp__files__read", true),
-            ("mcp__files__read_all", false),
-            ("mcp__whole__x", true),
-            ("mcp__wholesale__x", false),
+        for (server, tool, expected) in [
+            ("api", "read", true),
+            ("apis", "read", false),
+            ("api__x", "read", false),
+            ("files", "read", true),
+            ("files", "read_all", false),
+            ("whole", "x", true),
+            ("wholesale", "x", false),
+            ("whole__x", "x", false),
+            ("my api", "x", false),
         ] {
-            assert_eq!(list.allows([name, name]), expected, "{name}");
+            assert_eq!(list.allows([server; 2], tool), expected, "{server} {tool}");
         }
-        assert!(list.allows(["mcp__one_api__read", "mcp__api__read"]));
-        assert!(allowed("*").allows(["mcp__a__b", "mcp__a__b"]));
-        assert!(!allowed("").allows(["mcp__a__b", "mcp__a__b"]));
+        assert!(list.allows(["one_api", "api"], "read"));
+        assert!(allowed("*").allows(["a"; 2], "b"));
+        assert!(allowed("mcp__*").allows(["a__b"; 2], "b"));
+        assert!(!allowed("").allows(["a"; 2], "b"));
+        assert!(allowed("mcp__my_api mcp__a__x__t").allows(["my api"; 2], "b"));
+        assert!(allowed("mcp__a__x__t").allows(["a__x"; 2], "t"));
+        assert!(allowed("mcp__a__x__t").allows(["a"; 2], "x__t"));
+        assert!(allowed("mcp__a*__r*").allows(["api"; 2], "read"));
+        let long = "t".repeat(100);
+        assert!(allowed(&names::offered("a", &long)).allows(["a"; 2], &long));
     }
 
     #[test]
@@ -122,7 +145,7 @@ mod tests {
         let (list, ignored) = Allowed::parse("Bash(git *) Read mcp__a__b(x y)").expect("a list");
         let entries: Vec<&str> = ignored.iter().map(|(entry, _)| entry.as_str()).collect();
         assert_eq!(entries, ["Bash(git *)", "Read", "mcp__a__b(x y)"]);
-        assert!(!list.allows(["mcp__a__b", "mcp__a__b"]));
+        assert!(!list.allows(["a"; 2], "b"));
         assert_eq!(
             Allowed::parse("Bash(").unwrap_err(),
             AllowedError::Parentheses

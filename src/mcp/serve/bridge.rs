@@ -14,7 +14,7 @@ use rmcp::model::{ErrorCode, ErrorData};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
@@ -23,8 +23,10 @@ use super::host::{self, Line, Message, Out};
 use super::table::Table;
 use super::upstream::{State, Upstream, lock};
 use super::{Launcher, Report, patience};
-use crate::mcp::session::Tool;
+use crate::mcp::session::{Room, Tool};
 
+/// How many requests may be worked on. Of those, calls have a limit of their own.
+const TASKS: usize = 8192;
 /// How long the last lines may take to be read.
 const FLUSH: Duration = Duration::from_secs(1);
 
@@ -51,25 +53,26 @@ struct Bridge {
     report: Report,
 }
 
-/// How long is waited for servers.
-#[derive(Clone, Copy)]
-pub(super) struct Waits {
+/// How servers are offered.
+pub(super) struct Terms {
     /// How long a host waits for them at the start.
     pub(super) start: Option<Duration>,
     /// How long what is on its way may still take when the host's input has ended.
     pub(super) end: Duration,
+    pub(super) allowed: Option<Allowed>,
+    /// Where what they say waits for the host.
+    pub(super) room: Room,
 }
 
 pub(super) async fn run(
     launchers: Vec<(String, String, Box<dyn Launcher>)>,
-    waits: Waits,
-    allowed: Option<Allowed>,
+    terms: Terms,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
     stop: impl Future<Output = ()>,
     report: Report,
 ) {
-    let start = waits.start.unwrap_or_else(|| patience(None));
+    let start = terms.start.unwrap_or_else(|| patience(None));
     let (changes, changed) = watch::channel(0_u64);
     let changes = Arc::new(changes);
     let level = Arc::default();
@@ -80,15 +83,15 @@ pub(super) async fn run(
             Arc::new(Upstream::new(server, label, launcher, changes, level))
         })
         .collect();
-    let (out, written) = host::write(output);
+    let (out, written) = host::write(output, terms.room);
     let mut lines = host::read(input);
     let bridge = Arc::new(Bridge {
         upstreams,
-        allowed,
+        allowed: terms.allowed,
         changes: changed,
         started: Instant::now(),
         wait: Mutex::new(start),
-        is_wait_given: waits.start.is_some(),
+        is_wait_given: terms.start.is_some(),
         out,
         table: Mutex::default(),
         calls: Mutex::default(),
@@ -107,23 +110,17 @@ pub(super) async fn run(
 
     let mut tasks = JoinSet::new();
     tokio::pin!(stop);
-    let ended = loop {
-        tokio::select! {
-            line = lines.recv() => match line {
-                Some(line) => bridge.hear(line, &mut tasks).await,
-                None => break true,
-            },
-            Some(_) = tasks.join_next() => {}
-            () = bridge.out.closed() => break false,
-            () = &mut stop => break false,
-        }
+    let ended = tokio::select! {
+        () = bridge.read(&mut lines, &mut tasks) => true,
+        () = bridge.out.closed() => false,
+        () = &mut stop => false,
     };
     if ended {
         let rest = async { while tasks.join_next().await.is_some() {} };
         tokio::select! {
-            late = timeout(waits.end.max(start), rest) => {
+            late = timeout(terms.end.max(start), rest) => {
                 if late.is_err() {
-                    bridge.give_up(waits.end).await;
+                    bridge.give_up(terms.end).await;
                 }
             }
             () = bridge.out.closed() => {}
@@ -144,6 +141,21 @@ pub(super) async fn run(
 }
 
 impl Bridge {
+    /// Hears the host until its input ends. A host that does not read is not heard
+    /// either: what waits for it would grow without end.
+    async fn read(self: &Arc<Self>, lines: &mut mpsc::Receiver<Line>, tasks: &mut JoinSet<()>) {
+        loop {
+            self.out.room().await;
+            tokio::select! {
+                line = lines.recv() => match line {
+                    Some(line) => self.hear(line, tasks).await,
+                    None => return,
+                },
+                Some(_) = tasks.join_next() => {}
+            }
+        }
+    }
+
     async fn hear(self: &Arc<Self>, line: Line, tasks: &mut JoinSet<()>) {
         let line = match line {
             Line::Text(line) if line.trim_ascii().is_empty() => return,
@@ -154,6 +166,10 @@ impl Bridge {
             }
         };
         for message in host::messages(&line) {
+            // One line can hold very many.
+            while tasks.len() >= TASKS {
+                tasks.join_next().await;
+            }
             match message {
                 Ok(Message::Request { id, method, params }) => {
                     self.request(id, &method, params, tasks).await;
@@ -204,6 +220,7 @@ impl Bridge {
                 tasks.spawn(async move {
                     bridge.greeted().await;
                     bridge.settle().await;
+                    bridge.out.room().await;
                     bridge.listed.store(true, Ordering::Relaxed);
                     bridge.refresh();
                     let table = bridge.table();
@@ -301,7 +318,7 @@ impl Bridge {
             return;
         }
         let tools = self.upstreams.iter().flat_map(|upstream| {
-            let names = |tool: &Tool| upstream.names(&tool.name);
+            let names = |tool: &Tool| (upstream.servers(), tool.name.clone());
             let state = upstream.state();
             state.tools().iter().map(names).collect::<Vec<_>>()
         });

@@ -12,6 +12,9 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use crate::mcp::session::Room;
+use crate::mcp::session::Waiting;
+
 /// The longest line that is read.
 const LONGEST: usize = 64 << 20;
 /// How many lines wait on either side.
@@ -71,17 +74,21 @@ fn next_line(input: &mut BufReader<impl Read>) -> std::io::Result<Option<Line>> 
 
 /// Where messages to the host go. Waits when the host does not read.
 #[derive(Clone)]
-pub(super) struct Out(mpsc::Sender<Vec<u8>>);
+pub(super) struct Out {
+    lines: mpsc::Sender<(Vec<u8>, Waiting)>,
+    room: Room,
+}
 
 /// Writes lines until the last [`Out`] is dropped or the host reads no more; the
 /// receiver ends then.
 pub(super) fn write(
     mut output: impl Write + Send + 'static,
+    room: Room,
 ) -> (Out, tokio::sync::oneshot::Receiver<()>) {
-    let (lines, mut written) = mpsc::channel::<Vec<u8>>(LINES);
+    let (lines, mut written) = mpsc::channel::<(Vec<u8>, Waiting)>(LINES);
     let (end, ended) = tokio::sync::oneshot::channel();
     thread::spawn(move || {
-        while let Some(line) = written.blocking_recv() {
+        while let Some((line, _waiting)) = written.blocking_recv() {
             if output
                 .write_all(&line)
                 .and_then(|()| output.flush())
@@ -93,13 +100,18 @@ pub(super) fn write(
         drop(written);
         let _ = end.send(());
     });
-    (Out(lines), ended)
+    (Out { lines, room }, ended)
 }
 
 impl Out {
     /// Whether the host reads no more; waits until it is so.
     pub(super) async fn closed(&self) {
-        self.0.closed().await;
+        self.lines.closed().await;
+    }
+
+    /// Waits until the host has read enough of what there is for it.
+    pub(super) async fn room(&self) {
+        self.room.free().await;
     }
 
     pub(super) async fn result(&self, id: &RawValue, result: &str) {
@@ -140,7 +152,9 @@ impl Out {
     }
 
     async fn line(&self, parts: &[&str]) {
-        let mut line = Vec::with_capacity(parts.iter().map(|part| part.len()).sum::<usize>() + 1);
+        let length = parts.iter().map(|part| part.len()).sum::<usize>() + 1;
+        let waiting = self.room.put(length);
+        let mut line = Vec::with_capacity(length);
         for part in parts {
             // A message is one line. Inside strings of JSON there are no ends of
             // lines, outside they are white space.
@@ -150,7 +164,7 @@ impl Out {
             }));
         }
         line.push(b'\n');
-        let _ = self.0.send(line).await;
+        let _ = self.lines.send((line, waiting)).await;
     }
 }
 

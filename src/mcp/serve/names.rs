@@ -34,7 +34,8 @@ pub fn offered(server: &str, tool: &str) -> String {
     name
 }
 
-fn sanitized(text: &str) -> String {
+/// `text` in the characters that hosts take.
+pub(super) fn sanitized(text: &str) -> String {
     let keep = |ch: char| ch.is_ascii_alphanumeric() || matches!(ch, '_' | '-');
     text.chars()
         .map(|ch| if keep(ch) { ch } else { '_' })

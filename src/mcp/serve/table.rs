@@ -28,10 +28,10 @@ impl Table {
         let mut table = Self::default();
         for (place, upstream) in upstreams.iter().enumerate() {
             for tool in upstream.state().tools() {
-                let [offered, plain] = upstream.names(&tool.name);
-                if allowed.is_some_and(|allowed| !allowed.allows([&offered, &plain])) {
+                if !upstream.offers(&tool.name, allowed) {
                     continue;
                 }
+                let offered = upstream.offered(&tool.name);
                 if let Some((first, own)) = table.places.get(&offered) {
                     let first = upstreams.get(*first).map_or("", |first| &first.label);
                     table.collisions.push(format!(

@@ -10,6 +10,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use super::Launcher;
+use super::allowed::Allowed;
 use super::host::Out;
 use super::members::Members;
 use super::names;
@@ -89,13 +90,19 @@ impl Upstream {
         self.state.borrow().clone()
     }
 
-    /// The names of one of its tools: the one that is offered, and the one it
-    /// would have if its server were alone.
-    pub(super) fn names(&self, tool: &str) -> [String; 2] {
-        [
-            names::offered(&self.label, tool),
-            names::plain(&self.server, tool),
-        ]
+    /// The name by which one of its tools is offered.
+    pub(super) fn offered(&self, tool: &str) -> String {
+        names::offered(&self.label, tool)
+    }
+
+    /// Whether one of its tools is offered at all.
+    pub(super) fn offers(&self, tool: &str, allowed: Option<&Allowed>) -> bool {
+        allowed.is_none_or(|allowed| allowed.allows(self.servers(), tool))
+    }
+
+    /// The names that stand for it: its label, and its own.
+    pub(super) fn servers(&self) -> [&str; 2] {
+        [&self.label, &self.server]
     }
 
     /// A failure by the name that tells servers of several packages apart.

@@ -14,6 +14,8 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::failure::{CallError, Failure, Step};
+use super::room::Room;
+use crate::mcp::credential::Secrets;
 use carrier::Carrier;
 
 /// How many log messages wait for whoever reads them; the next ones are dropped.
@@ -38,6 +40,10 @@ pub(super) struct Post {
     /// How long to wait for its end when a message cannot be sent: a process that
     /// ends closes its input first, and its end is the reason to tell.
     pub(super) dying: Duration,
+    /// What no failure may show.
+    pub(super) secrets: Secrets,
+    /// Where what it says waits.
+    pub(super) room: Room,
 }
 
 /// The result of a request: its text as the server wrote it.
@@ -58,6 +64,8 @@ enum Command {
 }
 
 struct Waiting {
+    /// Whether it is a call of a tool, whose answer goes to somebody else.
+    is_call: bool,
     answer: oneshot::Sender<Answer>,
     progress: mpsc::Sender<Box<RawValue>>,
 }
@@ -72,6 +80,7 @@ pub(super) struct Connection {
     /// Its tools are others now.
     pub(super) changed: Arc<Notify>,
     ended: watch::Receiver<Option<Failure>>,
+    post: Arc<Post>,
 }
 
 impl Connection {
@@ -88,7 +97,7 @@ impl Connection {
         let (ended, end) = watch::channel(None);
         let (logs, read_logs) = mpsc::channel(LOGS);
         let changed = Arc::new(Notify::new());
-        let carrier = Carrier::new(server, &changed, logs, post);
+        let carrier = Carrier::new(server, &changed, logs, Arc::clone(&post));
         tokio::spawn(carrier.carry(transport, orders, ended));
         let connection = Self {
             commands,
@@ -96,8 +105,14 @@ impl Connection {
             server: server.into(),
             changed,
             ended: end,
+            post,
         };
         (connection, read_logs)
+    }
+
+    /// What no failure may show.
+    pub(super) fn secrets(&self) -> &Secrets {
+        &self.post.secrets
     }
 
     /// Sends a request. With `progress`, the server is asked to report.
@@ -112,6 +127,7 @@ impl Connection {
         let (answer, answered) = oneshot::channel();
         let (report, reports) = mpsc::channel(PROGRESS);
         let waiting = Waiting {
+            is_call: method == "tools/call",
             answer,
             progress: report,
         };

@@ -5,6 +5,7 @@ use std::fmt;
 use rmcp::model::ErrorData;
 
 use super::connection::Words;
+use crate::mcp::credential::Secrets;
 use crate::spec::credential;
 
 /// What was being done when a server failed.
@@ -133,6 +134,19 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// The same without the values of credentials.
+    #[must_use]
+    pub fn without(self, secrets: &Secrets) -> Self {
+        match self {
+            Self::Answered(mut error) => {
+                error.message = secrets.masked(&error.message).into_owned().into();
+                Self::Answered(error)
+            }
+            // It was made without them.
+            Self::Failed(failure) => Self::Failed(failure),
+        }
+    }
+
     /// The failure it is while doing `step` with `server`.
     pub fn during(self, server: &str, step: Step) -> Failure {
         match self {

@@ -53,6 +53,7 @@ pub(crate) fn options() -> Options {
         call: Some(Duration::from_secs(5)),
         stdio: Limits::new("/nowhere".into()),
         http: Rules::default(),
+        room: super::Room::default(),
     }
 }
 
@@ -74,6 +75,8 @@ pub(crate) async fn session(
         }
     });
     let post = Post {
+        secrets: crate::mcp::credential::Secrets::default(),
+        room: options.room.clone(),
         words: Box::new(|| Words {
             stderr: vec!["the last line".to_owned()],
             ..Words::default()

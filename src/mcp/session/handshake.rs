@@ -40,19 +40,27 @@ pub struct Info {
 }
 
 pub(super) async fn initialize(server: &str, connection: &Connection) -> Result<Facts, Failure> {
+    let masked = |text: &str| connection.secrets().masked(text).into_owned();
     let params = json!({
         "protocolVersion": LATEST,
         "capabilities": {},
         "clientInfo": {"name": "apkit", "version": env!("CARGO_PKG_VERSION")},
     });
     let answer = connection.call("initialize", params, false).end(None).await;
-    let answer = answer.map_err(|error| error.during(server, Step::Initialize))?;
-    let facts: Facts = serde_json::from_str(answer.get()).map_err(|error| {
-        let cause = format!("its answer to initialize cannot be read: {error}");
-        Failure::new(server, Step::Initialize, cause)
+    let answer = answer.map_err(|error| {
+        let error = error.without(connection.secrets());
+        error.during(server, Step::Initialize)
     })?;
+    let mut facts: Facts = serde_json::from_str(answer.get()).map_err(|error| {
+        let cause = format!("its answer to initialize cannot be read: {error}");
+        Failure::new(server, Step::Initialize, masked(&cause))
+    })?;
+    let info = &mut facts.server_info;
+    for said in [&mut info.name, &mut info.version] {
+        *said = masked(said);
+    }
     if !VERSIONS.contains(&facts.protocol_version.as_str()) {
-        let version: String = facts.protocol_version.chars().take(40).collect();
+        let version: String = masked(&facts.protocol_version).chars().take(40).collect();
         let cause = format!(
             "it speaks version {version:?} of MCP, apkit speaks {}",
             VERSIONS.join(", ")

@@ -38,17 +38,33 @@ struct Named {
     name: String,
 }
 
+/// All tools. `limit` is for all pages together: a server that always has one more
+/// would keep whoever waits for ever.
 pub(super) async fn list(
     server: &str,
     facts: &Facts,
     connection: &Connection,
     limit: Option<Duration>,
 ) -> Result<Vec<Tool>, Failure> {
+    let pages = pages(server, facts, connection);
+    let Some(limit) = limit else {
+        return pages.await;
+    };
+    tokio::time::timeout(limit, pages)
+        .await
+        .unwrap_or_else(|_| {
+            let cause = format!("no whole list within {} s", limit.as_secs_f32());
+            Err(Failure::new(server, Step::ListTools, cause).help("--timeout gives it more time"))
+        })
+}
+
+async fn pages(server: &str, facts: &Facts, connection: &Connection) -> Result<Vec<Tool>, Failure> {
     // Whoever does not offer tools is not asked for them.
     if !facts.capabilities.contains_key("tools") {
         return Ok(Vec::new());
     }
-    let failed = |cause: String| Failure::new(server, Step::ListTools, cause);
+    let secrets = connection.secrets();
+    let failed = |cause: String| Failure::new(server, Step::ListTools, secrets.masked(&cause));
     let mut tools: Vec<Tool> = Vec::new();
     let mut bytes = 0_usize;
     let mut seen = HashSet::new();
@@ -58,11 +74,9 @@ pub(super) async fn list(
             Some(cursor) => json!({"cursor": cursor}),
             None => json!({}),
         };
-        let answer = connection
-            .call("tools/list", params, false)
-            .end(limit)
-            .await;
-        let answer = answer.map_err(|error| error.during(server, Step::ListTools))?;
+        let answer = connection.call("tools/list", params, false).end(None).await;
+        let answer =
+            answer.map_err(|error| error.without(secrets).during(server, Step::ListTools))?;
         bytes = bytes.saturating_add(answer.get().len());
         let page: Page = serde_json::from_str(answer.get())
             .map_err(|error| failed(format!("its list of tools cannot be read: {error}")))?;

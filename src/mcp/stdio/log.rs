@@ -38,15 +38,18 @@ impl Log {
         self.bytes.drain(..over);
     }
 
-    /// What is kept, from the beginning of a line if there is one.
-    pub(super) fn text(&self) -> String {
+    /// What is kept, from the beginning of a line if there is one. Else, what may be
+    /// the rest of a secret of at most `longest` bytes is left out.
+    pub(super) fn text(&self, longest: usize) -> String {
         let (front, back) = self.bytes.as_slices();
         let bytes = [front, back].concat();
-        let text = String::from_utf8_lossy(&bytes);
-        match text.split_once('\n') {
-            Some((_, whole)) if self.cut => whole.to_owned(),
-            _ => text.into_owned(),
-        }
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let from = match end {
+            _ if !self.cut => 0,
+            Some(end) => end + 1,
+            None => longest.min(bytes.len()),
+        };
+        String::from_utf8_lossy(bytes.get(from..).unwrap_or_default()).into_owned()
     }
 }
 
@@ -60,21 +63,25 @@ pub(super) async fn keep(mut stderr: ChildStderr, shared: Arc<Shared>, listener:
         let Some(listener) = &listener else { continue };
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             line.extend_from_slice(piece);
-            if line.ends_with(b"\n") || line.len() >= CHUNK {
-                tell(listener, &mut line, &shared);
+            if line.ends_with(b"\n") {
+                tell(listener, &String::from_utf8_lossy(&line), &shared);
+                line.clear();
+            } else if line.len() >= CHUNK + shared.secrets().longest() {
+                let text = String::from_utf8_lossy(&line).into_owned();
+                let (piece, rest) = text.split_at(shared.secrets().cut(&text));
+                tell(listener, piece, &shared);
+                line = rest.into();
             }
         }
     }
     if let Some(listener) = listener.filter(|_| !line.is_empty()) {
-        tell(&listener, &mut line, &shared);
+        tell(&listener, &String::from_utf8_lossy(&line), &shared);
     }
     shared.silence();
 }
 
-fn tell(listener: &Listener, line: &mut Vec<u8>, shared: &Shared) {
-    let text = String::from_utf8_lossy(line);
-    listener(&shared.without_credentials(text.trim_end_matches(['\n', '\r'])));
-    line.clear();
+fn tell(listener: &Listener, line: &str, shared: &Shared) {
+    listener(&shared.secrets().masked(line.trim_end_matches(['\n', '\r'])));
 }
 
 #[cfg(test)]
@@ -85,10 +92,10 @@ mod tests {
     fn the_last_whole_lines_are_kept() {
         let mut log = Log::new(10);
         log.add(b"one\ntwo\n");
-        assert_eq!(log.text(), "one\ntwo\n");
+        assert_eq!(log.text(3), "one\ntwo\n");
         log.add(b"three\n");
-        assert_eq!(log.text(), "three\n");
+        assert_eq!(log.text(3), "three\n");
         log.add(&[b'x'; 100]);
-        assert_eq!(log.text(), "x".repeat(10));
+        assert_eq!(log.text(3), "x".repeat(7));
     }
 }

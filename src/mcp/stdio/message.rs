@@ -6,7 +6,7 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::super::wire::Results;
+use super::super::wire::{self, Results};
 
 /// What a message of the server comes to.
 #[derive(Debug)]
@@ -68,8 +68,7 @@ fn odd(message: &Value, error: &serde_json::Error) -> Option<Option<Read>> {
         (true, _, None) => Some(None),
         (false, true, Some(id)) => {
             let text = format!("the server's answer breaks the protocol: {error}");
-            let error = ErrorData::internal_error(text, None);
-            let answer = JsonRpcMessage::error(error, Some(id));
+            let answer = JsonRpcMessage::error(wire::lost(text), Some(id));
             Some(Some(Read::Message(Box::new(answer))))
         }
         (false, true, None) => Some(None),

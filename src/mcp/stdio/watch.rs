@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::sys::child::Status;
 
-use super::super::credential::Credentials;
+use super::super::credential::{Credentials, Secrets};
 use super::Limits;
 use super::log::Log;
 
@@ -170,16 +170,15 @@ impl Watch {
     /// What it wrote to standard output that is no message, if it did.
     pub fn stray(&self) -> Option<Stray> {
         let stray = self.0.stray.lock().unwrap_or_else(PoisonError::into_inner);
-        let stray = stray.clone()?;
-        let first = self.0.without_credentials(&stray.first);
-        Some(Stray { first, ..stray })
+        stray.clone()
     }
 
     /// What is kept of standard error, with credentials blacked out. It is the
     /// server's text: escape it for a terminal.
     pub fn stderr(&self) -> String {
-        let text = self.0.log(|log| log.text());
-        self.0.without_credentials(&text)
+        let longest = self.0.secrets.longest();
+        let text = self.0.log(|log| log.text(longest));
+        self.0.secrets.masked(&text).into_owned()
     }
 
     /// The last lines of standard error that are not blank, at most `count`, each
@@ -217,8 +216,7 @@ pub(super) struct Shared {
     log: Mutex<Log>,
     /// Whether standard error has ended.
     silent: watch::Sender<bool>,
-    /// Not shown.
-    secrets: Credentials,
+    secrets: Secrets,
 }
 
 impl Shared {
@@ -231,7 +229,7 @@ impl Shared {
             state: watch::Sender::new(State::Running),
             log: Mutex::new(Log::new(limits.log)),
             silent: watch::Sender::new(false),
-            secrets: credentials.clone(),
+            secrets: Secrets::of(credentials),
         }
     }
 
@@ -255,7 +253,8 @@ impl Shared {
             Some(stray) => stray.lines += 1,
             none => {
                 let first = String::from_utf8_lossy(line);
-                let first = first.trim().chars().take(STRAY).collect();
+                let first = self.secrets.masked(first.trim());
+                let first = first.chars().take(STRAY).collect();
                 *none = Some(Stray { lines: 1, first });
             }
         }
@@ -283,14 +282,8 @@ impl Shared {
         let _ = self.state.subscribe().wait_for(wanted).await;
     }
 
-    /// The text with each credential of the server replaced by its name.
-    pub(super) fn without_credentials(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for (name, value) in &self.secrets.env {
-            if !value.is_empty() && text.contains(value.as_str()) {
-                text = text.replace(value.as_str(), &format!("[{name}]"));
-            }
-        }
-        text
+    /// What is not shown.
+    pub(super) fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 }

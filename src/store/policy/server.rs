@@ -13,6 +13,8 @@ use toml::Spanned;
 
 use super::{Denied, Place, Policy, conditions, is_host, matches, written};
 use crate::archive::Digest;
+use crate::net::Egress;
+use crate::spec::pattern;
 
 /// The rules of one file.
 #[derive(Debug, Clone)]
@@ -47,7 +49,7 @@ pub(super) struct RemoteText {
     #[serde(default)]
     deny: Vec<Spanned<AvoidText>>,
     #[serde(default)]
-    private: Vec<String>,
+    private: Vec<Spanned<String>>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -216,12 +218,17 @@ impl Rules {
                 return Err((host.span(), problem.to_owned()));
             }
         }
+        for entry in &remote.private {
+            let judged = Egress::default().allow(entry.get_ref());
+            judged.map_err(|bad| (entry.span(), format!("it is no rule to {bad}")))?;
+        }
+        let private = remote.private.into_iter().map(Spanned::into_inner);
         Ok(Self {
             start: rules(stdio.allow, place),
             keep: rules(stdio.deny, place),
             reach: rules(remote.allow, place),
             avoid: rules(remote.deny, place),
-            private: remote.private,
+            private: private.collect(),
         })
     }
 }
@@ -251,7 +258,9 @@ fn fits(pattern: Option<&String>, value: &str) -> bool {
 impl StartText {
     /// Whether it is about the server, whatever its content.
     fn is_about(&self, program: &Program<'_>) -> bool {
-        self.plugin == program.plugin && fits(self.server.as_ref(), program.server)
+        // Case counts in what allows: another case is another server.
+        let is_it = |pattern: &String| pattern::fits(pattern, program.server);
+        self.plugin == program.plugin && self.server.as_ref().is_none_or(is_it)
     }
 
     fn conditions(&self) -> String {

@@ -7,8 +7,9 @@
 //! this process was killed, and the guard ends what it started. On Linux, what
 //! left the group is found too: it becomes the guard's child when its parent
 //! dies (`PR_SET_CHILD_SUBREAPER`). If the guard itself is killed, the kernel
-//! kills the program it started (`PR_SET_PDEATHSIG`). Elsewhere there is neither,
-//! and only the process group is ended.
+//! kills the program it started (`PR_SET_PDEATHSIG`), and this process the rest of
+//! its group; what left that goes on. Elsewhere there is neither, and only the
+//! process group is ended.
 //!
 //! On Windows a job object holds the process and its descendants, and closing it
 //! kills them.

@@ -32,6 +32,14 @@ struct Entry {
     zombie: bool,
 }
 
+/// Ends a process group whose guard is gone.
+pub(super) fn end_group(leader: libc::pid_t) {
+    // 0 and 1 mean other processes than those of a group.
+    if leader > 1 {
+        send(-leader, libc::SIGKILL);
+    }
+}
+
 impl Tree {
     pub(super) fn new(server: libc::pid_t) -> Self {
         Self {

@@ -11,6 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 
+use super::tree;
 use super::wire::{self, Report};
 use super::{Failed, GUARD, Start, Status};
 
@@ -138,7 +139,12 @@ impl Child {
     pub async fn gone(&mut self) {
         self.exited().await;
         while let Ok(Some(_)) = self.hear().await {}
-        let _ = self.guard.wait().await;
+        let ended = self.guard.wait().await;
+        if !ended.is_ok_and(|status| status.success()) {
+            // The guard was ended itself and has cleared nothing away. As long as
+            // anything is left of the group, its id is nobody else's.
+            tree::end_group(self.id.cast_signed());
+        }
     }
 
     /// What the guard says next; `None` when it has ended.

@@ -226,3 +226,19 @@ fn tools_that_come_later_are_announced() {
         "one notice is enough"
     );
 }
+
+#[test]
+fn what_is_allowed_of_one_server_is_not_of_another_whose_name_goes_on() {
+    let place = Place::new();
+    package(&place, "good", &[("api", &[])]);
+    package(&place, "other", &[("api__x", &[])]);
+    for allowed in ["mcp__api", "mcp__api__*"] {
+        let mut host = Host::start(&place, &["good", "other", "--allowed-tools", allowed]);
+        let names = host.names();
+        assert_eq!(names.len(), 14, "{names:?}");
+        let is_good = |name: &String| name.starts_with("mcp__api__") && !name.contains("__x__");
+        assert!(names.iter().all(is_good), "{names:?}");
+        let called = host.call("mcp__api__x__echo", json!({"text": "hi"}));
+        assert_eq!(called["error"]["code"], -32602, "{called}");
+    }
+}

@@ -89,3 +89,22 @@ fn calls_run_at_the_same_time() {
     );
     host.child.kill().expect("it runs");
 }
+
+#[test]
+fn what_cannot_be_passed_on_is_told() {
+    let place = Place::new();
+    package(&place, "p", &[("probe", &[])]);
+    let mut host = Host::start(&place, &["p"]);
+    let deep = format!("{}1{}", "{\"a\":".repeat(130), "}".repeat(130));
+    for arguments in [r#"{"f":1e400}"#, r#"{"s":"\ud800"}"#, &deep] {
+        host.send_text(&format!(
+            r#"{{"jsonrpc":"2.0","id":"odd","method":"tools/call","params":{{"name":"mcp__probe__echo","arguments":{arguments}}}}}"#
+        ));
+        let answer = host.next();
+        assert_eq!(answer["id"], "odd");
+        assert_eq!(answer["error"]["code"], -32602);
+        let message = answer["error"]["message"].as_str().expect("a text");
+        let start = "the parameters hold what cannot be passed on: ";
+        assert!(message.starts_with(start), "{message}");
+    }
+}

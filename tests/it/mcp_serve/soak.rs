@@ -1,8 +1,12 @@
 //! Many calls, and the memory they leave behind: none.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::Stdio;
+use std::time::Duration;
+
 use serde_json::json;
 
-use crate::mcp_support::{Host, package};
+use crate::mcp_support::{Host, apkit, package};
 use crate::support::Place;
 
 /// What of a process is in memory, in KiB.
@@ -72,4 +76,42 @@ fn memory_stays_the_same_over_many_calls() {
     if full {
         eprintln!("{before} KiB before, {after} KiB after {calls} calls");
     }
+}
+
+#[test]
+fn what_a_host_does_not_read_is_bounded() {
+    const EACH: usize = 8 << 20;
+    const CALLS: usize = 24;
+    let place = Place::new();
+    package(&place, "p", &[("probe", &[])]);
+    let mut child = apkit(&place)
+        .args(["serve", "--allow-stdio", "p"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
+    let arguments = json!({"bytes": EACH});
+    let params = json!({"name": "mcp__probe__big", "arguments": arguments});
+    for id in 0..CALLS {
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        writeln!(input, "{call}").expect("it reads");
+    }
+    // Whatever it takes in, it has taken in by then.
+    let mut most = 0;
+    for _ in 0..20 {
+        std::thread::sleep(Duration::from_millis(100));
+        most = most.max(resident(child.id()));
+    }
+    assert!(most < 120 << 10, "{most} KiB");
+    // All of it comes once it is read.
+    let mut line = String::new();
+    for _ in 0..CALLS {
+        line.clear();
+        output.read_line(&mut line).expect("UTF-8");
+        assert!(line.len() > EACH, "{}", line.len());
+    }
+    drop(input);
+    assert!(child.wait().expect("it ends").success());
 }

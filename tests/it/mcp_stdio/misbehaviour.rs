@@ -160,8 +160,8 @@ async fn standard_error_is_kept_in_bounds_and_without_credentials() {
         listener.lock().expect("no panic").push(line.to_owned());
     }));
     let credentials = Credentials {
-        headers: Vec::new(),
         env: vec![("TOKEN".to_owned(), "s3cr3t".to_owned())],
+        ..Credentials::default()
     };
     let server = Stdio::start(&process(&place, &[]), &credentials, &limits).await;
     let server = server.expect("it starts");

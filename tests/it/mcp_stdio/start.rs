@@ -50,13 +50,13 @@ async fn the_environment_is_the_plans_and_credentials_and_no_more() {
     process.env.insert("LINES".into(), "a\nb=c".into());
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let credentials = Credentials {
-        headers: Vec::new(),
         env: vec![
             pair("MODE", "user"),
             pair("TOKEN", "kept to itself"),
             pair("PLUGIN_ROOT", "/elsewhere"),
             pair("PLUGIN_DATA", "/elsewhere"),
         ],
+        ..Credentials::default()
     };
     assert!(!format!("{credentials:?}").contains("kept to itself"));
     let server = Stdio::start(&process, &credentials, &limits()).await;

@@ -254,7 +254,7 @@ impl Listener {
             Err(error) => {
                 let failure = Failure::Message {
                     address: shown(&self.line.exchange.home),
-                    detail: error.to_string(),
+                    detail: self.line.exchange.masked(&error.to_string()),
                 };
                 self.line.exchange.watch.note(&failure);
                 let Some(request) = request else {

@@ -39,14 +39,12 @@ impl Bridge {
         params: Option<&RawValue>,
         tasks: &mut JoinSet<()>,
     ) {
-        let called = params.and_then(|params| {
-            let name: Named = serde_json::from_str(params.get()).ok()?;
-            let params: Value = serde_json::from_str(params.get()).ok()?;
-            Some((name.name, params))
-        });
-        let Some((name, params)) = called else {
-            let error = ErrorData::invalid_params("tools/call needs the name of a tool", None);
-            return self.out.error(Some(id), &error).await;
+        let (name, params) = match called(params) {
+            Ok(called) => called,
+            Err(why) => {
+                let error = ErrorData::invalid_params(why, None);
+                return self.out.error(Some(id), &error).await;
+            }
         };
         let (cancel, cancelled) = oneshot::channel();
         if let Err(error) = self.enter(id, cancel) {
@@ -162,6 +160,18 @@ impl Bridge {
         };
         self.out.error(Some(id), &error).await;
     }
+}
+
+/// The tool that is called, and the parameters of the call.
+fn called(params: Option<&RawValue>) -> Result<(String, Value), String> {
+    let text = params.map_or("null", RawValue::get);
+    let Ok(Named { name }) = serde_json::from_str(text) else {
+        return Err("tools/call needs the name of a tool".to_owned());
+    };
+    // JSON has numbers, texts and depths that are read by nobody.
+    let params = serde_json::from_str(text)
+        .map_err(|error| format!("the parameters hold what cannot be passed on: {error}"))?;
+    Ok((name, params))
 }
 
 #[derive(Deserialize)]

@@ -53,11 +53,7 @@ impl Bridge {
     }
 
     fn allows(&self, upstream: &Upstream, tool: &str) -> bool {
-        let names = upstream.names(tool);
-        let names = names.each_ref().map(String::as_str);
-        self.allowed
-            .as_ref()
-            .is_none_or(|allowed| allowed.allows(names))
+        upstream.offers(tool, self.allowed.as_ref())
     }
 }
 

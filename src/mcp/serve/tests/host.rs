@@ -59,13 +59,15 @@ impl Host {
                 .build()
                 .unwrap();
             let report: Report = Arc::new(move |text| told.lock().unwrap().push(text.to_owned()));
+            let terms = bridge::Terms {
+                start: Some(Duration::from_millis(500)),
+                end: Duration::from_secs(30),
+                allowed,
+                room: fake::options().room,
+            };
             runtime.block_on(bridge::run(
                 launchers,
-                bridge::Waits {
-                    start: Some(Duration::from_millis(500)),
-                    end: Duration::from_secs(30),
-                },
-                allowed,
+                terms,
                 reader,
                 writer,
                 async move { stopping.notified().await },

@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use rmcp::RoleClient;
-use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId};
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -18,11 +18,14 @@ use tokio::task::JoinSet;
 
 use super::{Command, Post, Waiting};
 use crate::mcp::session::failure::{CallError, Failure, Step};
+use crate::mcp::session::room::Room;
 use crate::mcp::wire::{self, Incoming};
 
 /// How many answers to a server's own requests may be on their way. A server
 /// that asks faster than it reads gets no more of them.
 const ANSWERS: usize = 64;
+/// A log message that is longer, in bytes, is dropped if others wait.
+const LOG_BYTES: usize = 64 << 10;
 /// How long telling a server that a request is cancelled may hold up the end.
 const PARTING: Duration = Duration::from_secs(1);
 /// How long a transport may take to end.
@@ -78,12 +81,16 @@ impl Carrier {
         ended: watch::Sender<Option<Failure>>,
     ) {
         let closed = loop {
+            // Only calls are kept waiting so: a server that is being opened has a
+            // time limit.
+            let is_called = self.waiting.values().any(|waiting| waiting.is_call);
+            let room = is_called.then(|| self.post.room.clone());
             tokio::select! {
                 order = orders.recv() => match order {
                     None | Some(Command::Close) => break true,
                     Some(order) => self.order(&mut transport, order).await,
                 },
-                message = transport.receive() => match message {
+                message = receive(&mut transport, room) => match message {
                     None => break false,
                     Some(message) => self.hear(&mut transport, message.into()).await,
                 },
@@ -108,7 +115,7 @@ impl Carrier {
             None if closed => "the connection was closed".to_owned(),
             None => "the server ended the connection".to_owned(),
         };
-        let failure = Failure::new(&self.server, Step::Serve, cause).words(words);
+        let failure = self.failure(&cause).words(words);
         // Before the answers' senders are dropped: whoever waits looks here then.
         ended.send_replace(Some(failure));
     }
@@ -155,7 +162,11 @@ impl Carrier {
                 let Some(waiting) = own(&id).and_then(|id| self.waiting.remove(&id)) else {
                     return;
                 };
-                let _ = waiting.answer.send(result.map_err(CallError::Answered));
+                let answer = result.map_err(|error| match wire::is_lost(&error) {
+                    true => CallError::Failed(self.failure(&error.message)),
+                    false => CallError::Answered(error),
+                });
+                let _ = waiting.answer.send(answer);
             }
             Incoming::Request(id, method) => {
                 if self.sends.len() >= ANSWERS {
@@ -176,7 +187,10 @@ impl Carrier {
             Incoming::Notification(method, params) => match method.as_str() {
                 "notifications/tools/list_changed" => self.changed.notify_one(),
                 "notifications/message" => {
-                    if let Some(params) = params {
+                    let is_alone = self.logs.capacity() == self.logs.max_capacity();
+                    if let Some(params) = params
+                        && (is_alone || params.get().len() <= LOG_BYTES)
+                    {
                         let _ = self.logs.try_send(params);
                     }
                 }
@@ -248,10 +262,25 @@ impl Carrier {
 
     fn fail(&mut self, id: u64, cause: &str) {
         if let Some(waiting) = self.waiting.remove(&id) {
-            let failure = Failure::new(&self.server, Step::Serve, cause);
+            let failure = self.failure(cause);
             let _ = waiting.answer.send(Err(CallError::Failed(failure)));
         }
     }
+
+    fn failure(&self, cause: &str) -> Failure {
+        Failure::new(&self.server, Step::Serve, self.post.secrets.masked(cause))
+    }
+}
+
+/// The next message; none while `room` is full.
+async fn receive<T: Transport<RoleClient>>(
+    transport: &mut T,
+    room: Option<Room>,
+) -> Option<ServerJsonRpcMessage> {
+    if let Some(room) = room {
+        room.free().await;
+    }
+    transport.receive().await
 }
 
 #[derive(Deserialize)]

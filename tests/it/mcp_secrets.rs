@@ -1,0 +1,117 @@
+//! What a server repeats of the credentials it was given shows up in no message.
+
+use serde_json::{Value, json};
+
+use crate::mcp_support::{apkit, package, package_of};
+use crate::support::{Place, Run, finish};
+use crate::web::{Asked, Reply, Server};
+
+const SECRET: &str = "zqXjkvb-wordle-77";
+
+/// `check` with the credential `name`, whose value stands in a variable.
+fn check(place: &Place, name: &str, source: &str) -> Run {
+    let given = format!("s:{name}={source}");
+    let run = finish(
+        apkit(place)
+            .args(["check", "p", "--allow-stdio", "--credential", &given])
+            .env("VALUE", SECRET),
+    );
+    let all = format!("{}{}", run.stdout, run.stderr).to_lowercase();
+    assert!(!all.contains(&SECRET.to_lowercase()), "{run:?}");
+    run
+}
+
+#[test]
+fn what_a_subprocess_says_is_masked() {
+    let place = Place::new();
+    let info = r#""result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"@","version":"@"}}"#;
+    let version = format!(
+        r#""result":{{"protocolVersion":"{}@","capabilities":{{}}}}"#,
+        "x".repeat(30)
+    );
+    let says = [
+        (
+            r#"say:initialize "error":{"code":-1,"message":"no @"}"#.to_owned(),
+            "it answered with error -1: no [KEY]",
+        ),
+        (
+            r#"say:tools/list "error":{"code":-1,"message":"no @"}"#.to_owned(),
+            "failed to list its tools: it answered with error -1: no [KEY]",
+        ),
+        (
+            format!("say:initialize {info}"),
+            "[KEY] [KEY], MCP 2025-06-18",
+        ),
+        (format!("say:initialize {version}"), "x[KEY]"),
+        (
+            r#"say:tools/list "result":{"tools":"@"}"#.to_owned(),
+            "cannot be read: invalid type: string \"[KEY]\"",
+        ),
+    ];
+    for (told, said) in says {
+        let told = format!("--probe={told}");
+        package(&place, "p", &[("s", &[&told])]);
+        let checked = check(&place, "KEY", "env:VALUE");
+        assert!(checked.stdout.contains(said), "{said}: {checked:?}");
+    }
+    // Its standard error, and the token without the word before it.
+    package(
+        &place,
+        "p",
+        &[("s", &["--probe=stderr:bad @", "--probe=exit:3"])],
+    );
+    for source in ["env:VALUE", "Bearer env:VALUE"] {
+        let checked = check(&place, "KEY", source);
+        assert!(checked.stdout.contains("| bad [KEY]"), "{checked:?}");
+    }
+}
+
+#[test]
+fn what_a_server_over_http_says_is_masked() {
+    let place = Place::new();
+    type Answer = fn(&str, &Asked) -> Reply;
+    let answers: [(Answer, &str); 4] = [
+        (
+            |key, asked| {
+                let message: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
+                let mut answer = json!({"jsonrpc": "2.0", "id": message["id"]});
+                match message["method"].as_str() {
+                    Some("initialize") => {
+                        answer["result"] = json!({
+                            "protocolVersion": "2025-06-18",
+                            "capabilities": {"tools": {}},
+                        });
+                    }
+                    Some("tools/list") => {
+                        answer["error"] = json!({"code": -3, "message": format!("no {key}")});
+                    }
+                    _ => return Reply::new(202, ""),
+                }
+                Reply::json(200, &answer)
+            },
+            "error -3: no [X-Key]",
+        ),
+        (
+            |key, _| Reply::redirect(307, &format!("http://127.0.0.3:1/{key}")),
+            "to http://127.0.0.3:1/[X-Key];",
+        ),
+        (
+            |key, _| Reply::new(200, "").header("content-type", &format!("text/{key}")),
+            "content of the type text/[X-Key]",
+        ),
+        (
+            |key, _| Reply::new(401, "").header("www-authenticate", &format!("{key} realm=\"x\"")),
+            "scheme [X-Key]",
+        ),
+    ];
+    for (answer, said) in answers {
+        let server = Server::new(move |asked: &Asked| {
+            let key = asked.header("x-key").unwrap_or_default();
+            answer(key, asked)
+        });
+        let entries = json!({"s": {"type": "streamable-http", "url": server.url("/mcp")}});
+        package_of(&place, "p", &entries);
+        let checked = check(&place, "X-Key", "env:VALUE");
+        assert!(checked.stdout.contains(said), "{said}: {checked:?}");
+    }
+}
