@@ -1,11 +1,12 @@
 //! `apkit mcp check`.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::mcp_support::{LONG, over_http, package, package_of, run};
 use crate::support::{Place, manifest, mcp};
+use crate::web::{Reply, Server};
 
 #[test]
 fn each_server_has_a_line() {
@@ -293,4 +294,28 @@ fn a_package_by_two_names_is_checked_once() {
     package(&place, "p", &[("good", &[])]);
     let checked = run(&place, &["check", "p", "./p/plugin.json", "--allow-stdio"]);
     assert_eq!(checked.stdout.lines().count(), 1, "{checked:?}");
+}
+
+#[test]
+fn a_server_that_refuses_to_begin_costs_no_time() {
+    let server = Server::new(|asked| {
+        let asked: Value = serde_json::from_slice(&asked.body).expect("JSON");
+        Reply::json(
+            200,
+            &json!({
+                "jsonrpc": "2.0",
+                "id": asked["id"],
+                "error": {"code": -32000, "message": "not today"},
+            }),
+        )
+    });
+    let place = Place::new();
+    let entry = json!({"s": {"type": "streamable-http", "url": server.url("/mcp")}});
+    package_of(&place, "p", &entry);
+    let started = Instant::now();
+    let checked = run(&place, &["check", "p"]);
+    // Ending took as long as a transport may need for it: ten seconds.
+    assert!(started.elapsed() < Duration::from_secs(8), "{checked:?}");
+    assert_eq!(checked.status, Some(1));
+    assert!(checked.stdout.contains("not today"), "{checked:?}");
 }

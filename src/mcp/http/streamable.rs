@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::stream::BoxStream;
 use http::{HeaderName, HeaderValue};
 use rmcp::RoleClient;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, ServerJsonRpcMessage};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::common::client_side_sse::NeverRetry;
@@ -40,6 +40,8 @@ pub struct Streamable {
     inner: StreamableHttpClientTransport<Client>,
     address: String,
     watch: Watch,
+    /// `initialized` was sent. Before that rmcp waits for it and hears of no end.
+    is_open: bool,
 }
 
 impl Streamable {
@@ -50,6 +52,7 @@ impl Streamable {
         Self {
             address: shown(&exchange.home),
             watch: exchange.watch.clone(),
+            is_open: false,
             inner: StreamableHttpClientTransport::with_client(
                 Client(exchange, Arc::default()),
                 config,
@@ -70,6 +73,11 @@ impl Transport<RoleClient> for Streamable {
         &mut self,
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Failure>> + Send + 'static {
+        self.is_open |= matches!(
+            &item,
+            ClientJsonRpcMessage::Notification(message)
+                if matches!(message.notification, ClientNotification::InitializedNotification(_))
+        );
         let sent = self.inner.send(item);
         let (address, watch) = (self.address.clone(), self.watch.clone());
         async move { sent.await.map_err(|error| closed(error, address, &watch)) }
@@ -80,6 +88,9 @@ impl Transport<RoleClient> for Streamable {
     }
 
     async fn close(&mut self) -> Result<(), Failure> {
+        if !self.is_open {
+            return Ok(());
+        }
         let closed_by = self.inner.close().await;
         closed_by.map_err(|error| closed(error, self.address.clone(), &self.watch))
     }
