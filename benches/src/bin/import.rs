@@ -41,8 +41,11 @@ struct Daemon(Child);
 
 impl Drop for Daemon {
     fn drop(&mut self) {
+        // The child is `git`, which hands this on to the daemon proper. A kill
+        // would leave that behind, holding whatever this process printed to.
+        // SAFETY: the pid is that of a child that nobody has waited for.
+        unsafe { libc::kill(self.0.id().cast_signed(), libc::SIGTERM) };
         // It may have ended by itself.
-        let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
@@ -66,6 +69,8 @@ fn repository(apkit: &Path, root: &Path) -> io::Result<()> {
             .args(["daemon", "--listen=127.0.0.1", "--export-all", "--reuseaddr"])
             .arg(format!("--port={port}"))
             .arg(format!("--base-path={}", root.join("repositories").display()))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?,
     );
