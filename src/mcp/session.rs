@@ -144,6 +144,7 @@ fn last_words(watch: http::Watch, secrets: Secrets, options: &Options) -> Post {
     Post {
         words: Box::new(move || Words {
             ending: watch.last(),
+            stray: watch.stray().map(|stray| stray.to_string()),
             ..Words::default()
         }),
         dying: Duration::ZERO,
@@ -232,7 +233,8 @@ impl Session {
         listed.map_err(|failure| failure.words((self.post.words)()))
     }
 
-    /// What the server wrote to standard output that is no message, in a sentence.
+    /// What the server sent or wrote to standard output that is no message, in a
+    /// sentence.
     pub fn stray(&self) -> Option<String> {
         let stray = (self.post.words)().stray?;
         Some(credential::masked(&stray).into_owned())

@@ -229,9 +229,17 @@ impl Transport<RoleClient> for Stdio {
                 return Some(message);
             }
             let line = self.lines.next().await?;
-            let read = message::read(&line, self.results);
-            self.lines.took(line, read.is_some());
-            for message in read.unwrap_or_default() {
+            let text = std::str::from_utf8(&line).unwrap_or_default();
+            let heard = message::read(text, self.results);
+            if heard.is_useful {
+                heard
+                    .junk
+                    .iter()
+                    .for_each(|text| self.shared.skip(text.as_bytes()));
+            }
+            let (read, is_useful) = (heard.read, heard.is_useful);
+            self.lines.took(line, is_useful);
+            for message in read {
                 match message {
                     message::Read::Message(message) => self.pending.push_back(*message),
                     // It waits for an answer that nobody else would give. If it
