@@ -32,7 +32,7 @@ pub use failure::{CallError, Failure, Step};
 pub use handshake::{Facts, LATEST, VERSIONS};
 pub use room::Room;
 pub(super) use room::Waiting;
-pub use tools::Tool;
+pub use tools::{Listed, Tool};
 
 use connection::{Connection, Post, Words};
 
@@ -223,12 +223,12 @@ impl Session {
         &self.facts
     }
 
-    /// All tools of the server, in order of their names.
+    /// All tools of the server.
     ///
     /// # Errors
     ///
     /// It answers with an error, not at all, or without end.
-    pub async fn tools(&self) -> Result<Vec<Tool>, Failure> {
+    pub async fn tools(&self) -> Result<Listed, Failure> {
         let listed = tools::list(&self.server, &self.facts, &self.connection, self.call).await;
         listed.map_err(|failure| failure.words((self.post.words)()))
     }

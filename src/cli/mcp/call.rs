@@ -167,7 +167,7 @@ async fn ask(
     tool: &str,
     arguments: Value,
 ) -> Result<Answered, Trouble> {
-    let tools = session.tools().await.map_err(failed)?;
+    let tools = session.tools().await.map_err(failed)?.tools;
     let own = tools.iter().find(|known| known.name == tool);
     let own = own.or_else(|| {
         let offered = |name: &str| names::offered(server, name) == tool;

@@ -209,8 +209,9 @@ async fn check<'d>(
     });
     checked.facts = Some(facts);
     match tools {
-        Ok(tools) => {
-            checked.tools = Some(tools.len());
+        Ok(listed) => {
+            checked.tools = Some(listed.tools.len());
+            checked.warnings.extend(listed.warning);
             checked
         }
         Err(failure) => checked.failed(failure),

@@ -58,7 +58,7 @@ pub(super) struct Arguments {
 enum Listed {
     Off(String),
     Failed(session::Failure),
-    Tools(Facts, Vec<Tool>),
+    Tools(Facts, Vec<Tool>, Vec<String>),
 }
 
 #[derive(Serialize)]
@@ -78,6 +78,8 @@ struct Server<'d> {
     step: Option<&'static str>,
     /// Why there are no tools.
     reason: Option<String>,
+    /// What its author should mend though it works.
+    warnings: &'d [String],
     /// The last lines of its standard error, if it failed.
     stderr: &'d [String],
     tools: Vec<Described<'d>>,
@@ -188,7 +190,10 @@ async fn list(
         Err(failure) => return Listed::Failed(failure),
     };
     let listed = match session.tools().await {
-        Ok(tools) => Listed::Tools(session.facts().clone(), tools),
+        Ok(session::Listed { tools, warning }) => {
+            let warnings = session.stray().into_iter().chain(warning);
+            Listed::Tools(session.facts().clone(), tools, warnings.collect())
+        }
         Err(failure) => Listed::Failed(failure),
     };
     session.close().await;
@@ -202,10 +207,14 @@ impl<'d> Server<'d> {
             Listed::Failed(failure) => (Some(failure.step.word()), &failure.stderr[..]),
             Listed::Off(_) | Listed::Tools(..) => (None, &[][..]),
         };
-        let (state, reason, facts, tools) = match listed {
-            Listed::Off(reason) => ("off", Some(reason.clone()), None, &[][..]),
-            Listed::Failed(failure) => ("failed", Some(failure.sentence()), None, &[][..]),
-            Listed::Tools(facts, tools) => ("ok", None, Some(facts), &tools[..]),
+        let (state, reason) = match listed {
+            Listed::Off(reason) => ("off", Some(reason.clone())),
+            Listed::Failed(failure) => ("failed", Some(failure.sentence())),
+            Listed::Tools(..) => ("ok", None),
+        };
+        let (facts, tools, warnings) = match listed {
+            Listed::Tools(facts, tools, warnings) => (Some(facts), &tools[..], &warnings[..]),
+            Listed::Off(_) | Listed::Failed(_) => (None, &[][..], &[][..]),
         };
         Self {
             package: &subject.plan.package,
@@ -214,6 +223,7 @@ impl<'d> Server<'d> {
             state,
             step,
             reason,
+            warnings,
             stderr,
             tools: tools
                 .iter()
@@ -269,6 +279,9 @@ impl Document<'_> {
                     connect::program(facts)
                 )?,
                 (None, None) => writeln!(out, "{name}")?,
+            }
+            for warning in server.warnings {
+                writeln!(out, "  warning: {}", visible(warning))?;
             }
             for line in server.stderr {
                 writeln!(out, "  | {}", visible(line))?;
