@@ -32,11 +32,17 @@ pub(super) struct Heard<'l> {
     pub(super) junk: Vec<&'l str>,
 }
 
-/// Reads a line: each message of a batch as if it had come alone.
-pub(super) fn read(line: &str, results: Results) -> Heard<'_> {
+/// Reads a line: each message of a batch as if it had come alone. `broken` is for
+/// one that was no UTF-8 and has U+FFFD where it was none.
+pub(super) fn read(line: &str, broken: bool, results: Results) -> Heard<'_> {
     let mut heard = Heard::default();
     for text in wire::texts(line).map(Texts::all).unwrap_or_default() {
-        match message(text, results) {
+        // The others of its batch may be sound.
+        let message = match broken && text.contains(char::REPLACEMENT_CHARACTER) {
+            true => odd(text, &"it is not UTF-8"),
+            false => message(text, results),
+        };
+        match message {
             Some(read) => {
                 heard.is_useful = true;
                 heard.read.extend(read);
@@ -94,7 +100,7 @@ mod tests {
     use super::*;
 
     fn messages(line: &str) -> Option<usize> {
-        let heard = read(line, Results::Typed);
+        let heard = read(line, false, Results::Typed);
         heard.is_useful.then_some(heard.read.len())
     }
 
@@ -124,13 +130,13 @@ mod tests {
         assert_eq!(messages(batch), Some(2));
         let mixed = r#"[3, {"jsonrpc": "2.0", "id": 1, "result": {}}, {}]"#;
         assert_eq!(messages(mixed), Some(1));
-        assert_eq!(read(mixed, Results::Typed).junk, ["3", "{}"]);
+        assert_eq!(read(mixed, false, Results::Typed).junk, ["3", "{}"]);
     }
 
     #[test]
     fn whoever_waits_is_told() {
         let line = r#"{"jsonrpc": "2.0", "id": 4, "error": {"message": "\ud800"}, "x": 1e400}"#;
-        let heard = read(line, Results::Typed);
+        let heard = read(line, false, Results::Typed);
         let [Read::Message(message)] = heard.read.as_slice() else {
             panic!("{heard:?}");
         };

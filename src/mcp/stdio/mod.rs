@@ -14,6 +14,7 @@ mod place;
 mod queue;
 mod watch;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -229,8 +230,9 @@ impl Transport<RoleClient> for Stdio {
                 return Some(message);
             }
             let line = self.lines.next().await?;
-            let text = std::str::from_utf8(&line).unwrap_or_default();
-            let heard = message::read(text, self.results);
+            let text = String::from_utf8_lossy(&line);
+            let broken = matches!(text, Cow::Owned(_));
+            let heard = message::read(&text, broken, self.results);
             if heard.is_useful {
                 heard
                     .junk
