@@ -67,6 +67,14 @@ fn arguments_that_are_no_object_start_nothing() {
         ),
         ("\"x\"", "it is a string, and"),
         ("{", "it is no JSON: "),
+        (
+            "{\"é\":\n  [1e400]}",
+            "failed to read --args: it holds a number that is out of range at line 2 column 4: 1e400\n",
+        ),
+        (
+            "{\"ok\": 1e300, \"a\": \"x\\udc00\"}",
+            "failed to read --args: it holds a text with a lone surrogate, half of a character, at line 1 column 20\n",
+        ),
         ("@none.json", "from none.json: "),
     ] {
         let called = call(&place, "echo", args, &[]);

@@ -9,6 +9,7 @@ use clap::{Args, ValueHint};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use apkit::mcp::arguments;
 use apkit::mcp::plan::ServerPlan;
 use apkit::mcp::serve::names;
 use apkit::mcp::session::{self, CallError, ErrorData, Session, Step};
@@ -126,7 +127,7 @@ fn given(args: Option<&str>) -> Result<Value, Trouble> {
             None => args.to_owned(),
         },
     };
-    let value: Value = serde_json::from_str(&text).map_err(Trouble::NoJson)?;
+    let value = arguments::read(&text)?;
     Err(Trouble::NoObject(match &value {
         Value::Object(_) => return Ok(value),
         Value::Null => "null",

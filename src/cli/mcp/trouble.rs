@@ -4,6 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use apkit::mcp::arguments::Unreadable;
 use apkit::mcp::plan::Off;
 use apkit::mcp::serve::AllowedError;
 use apkit::mcp::session;
@@ -58,9 +59,9 @@ pub(crate) enum Trouble {
     #[error("read --args from {}: {error}", show(path))]
     ReadArguments { path: PathBuf, error: io::Error },
 
-    /// `--args` is no JSON.
-    #[error("read --args: it is no JSON: {0}")]
-    NoJson(serde_json::Error),
+    /// `--args` is no JSON, or none that can be sent.
+    #[error("read --args: it {}", visible(&.0.to_string()))]
+    NoJson(#[from] Unreadable),
 
     /// `--args` is no object.
     #[error(
