@@ -18,7 +18,7 @@ use apkit::spec::near;
 
 use super::args::Common;
 use super::connect::{self, Waiting};
-use super::place::Subjects;
+use super::subjects::Subjects;
 use super::trouble::Trouble;
 use crate::cli::exit::Exit;
 use crate::cli::failure::{Failure, note, say};

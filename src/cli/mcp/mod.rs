@@ -10,6 +10,8 @@ mod place;
 mod plan;
 mod serve;
 mod stop;
+mod subject;
+mod subjects;
 mod tools;
 mod trouble;
 

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::ffi::OsString;
 use std::io::{self, Write};
 
-use clap::{Args, ValueHint};
+use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -15,9 +14,10 @@ use apkit::mcp::serve::{self, names};
 use apkit::mcp::session::{self, Facts, Tool};
 use apkit::render::{self, visible};
 
-use super::args::Common;
-use super::connect::{self, Looked, Waiting};
-use super::place::{Subject, Subjects};
+use super::args::Several;
+use super::connect::{self, Looked};
+use super::subject::Subject;
+use super::subjects::Subjects;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::output;
@@ -35,23 +35,8 @@ none, 2 the run failed, 130 interrupted.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// Installed packages, package directories, or sources to fetch
-    #[arg(value_name = "SOURCE", default_value = ".", value_hint = ValueHint::AnyPath)]
-    sources: Vec<OsString>,
-
-    /// Only this server
-    #[arg(long, value_name = "NAME")]
-    server: Option<String>,
-
-    /// Write JSON, with the tools as the servers describe them
-    #[arg(long)]
-    json: bool,
-
     #[command(flatten)]
-    waiting: Waiting,
-
-    #[command(flatten)]
-    common: Common,
+    several: Several,
 }
 
 /// What a server answered.
@@ -125,26 +110,18 @@ struct Words {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let subjects = Subjects::open(&arguments.sources, &arguments.common)?;
-    let options = connect::options(&subjects, arguments.waiting.limit())?;
-    let all = || {
-        let subjects = subjects.all.iter();
-        subjects.flat_map(|subject| {
-            let servers = subject.plan.servers.iter();
-            servers.map(move |server| (subject, server))
-        })
-    };
+    let several = &arguments.several;
+    let (subjects, options) = connect::open_several(several)?;
     // As `apkit mcp serve` with these packages names them.
-    let names = all().map(|(subject, server)| (&*subject.label, &*server.name));
+    let servers: Vec<_> = subjects.servers().collect();
+    let names = servers.iter();
+    let names = names.map(|(subject, server)| (&*subject.label, &*server.name));
     let labels = serve::labels(names);
-    let only = arguments.server.as_ref();
-    let asked: Vec<_> = all()
+    let asked: Vec<_> = servers
+        .into_iter()
         .zip(&labels)
-        .filter(|((_, server), _)| only.is_none_or(|name| *name == server.name))
+        .filter(|((_, server), _)| several.is_meant(server))
         .collect();
-    if let (Some(name), [], Some(first)) = (only, &asked[..], subjects.all.first()) {
-        connect::server(&first.plan, name)?;
-    }
     let lists = asked
         .iter()
         .map(|((subject, server), _)| list(&subjects, &subject.plan.package, server, &options));
@@ -162,10 +139,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             .collect(),
     };
     document.mark_collisions();
-    let several = subjects.all.len() > 1;
-    output::to_stdout(|out| match arguments.json {
+    output::to_stdout(|out| match several.json {
         true => render::write_json(out, &document, true),
-        false => document.write(several, out),
+        false => document.write(out),
     })?;
     subjects.tell_how();
     let is_any_off = document.servers.iter().any(|server| server.state != "ok");
@@ -258,16 +234,12 @@ impl Document<'_> {
         }
     }
 
-    fn write(&self, several: bool, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         for package in &self.packages {
             package.write(out)?;
         }
         for server in &self.servers {
-            let name = match several {
-                true => format!("{}/{}", server.shown, server.name),
-                false => server.name.to_owned(),
-            };
-            let name = visible(&name);
+            let name = connect::title(&self.packages, server.shown, server.name);
             match (&server.reason, server.facts) {
                 (Some(reason), _) => {
                     writeln!(out, "{name}: {}, {}", server.state, visible(reason))?;

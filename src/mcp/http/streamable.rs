@@ -17,7 +17,6 @@ use rmcp::transport::common::client_side_sse::NeverRetry;
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpClientTransport,
     StreamableHttpClientTransportConfig, StreamableHttpError, StreamableHttpPostResponse,
-    StreamableHttpResponseLimits,
 };
 use serde_json::Value;
 use sse_stream::Sse;
@@ -317,6 +316,8 @@ fn session_fields(session: Option<&str>, own_headers: &Own) -> Vec<Field> {
 impl StreamableHttpClient for Client {
     type Error = Failure;
 
+    /// rmcp asks with limits of its own, and by default through this: those of the
+    /// rules hold, which it does not know.
     async fn post_message(
         &self,
         _uri: Arc<str>,
@@ -324,19 +325,6 @@ impl StreamableHttpClient for Client {
         session_id: Option<Arc<str>>,
         _auth_header: Option<String>,
         custom_headers: Own,
-    ) -> Result<StreamableHttpPostResponse, Error> {
-        self.post(message, session_id, custom_headers).await
-    }
-
-    /// The limits are those of the rules, which rmcp does not know.
-    async fn post_message_with_response_limits(
-        &self,
-        _uri: Arc<str>,
-        message: ClientJsonRpcMessage,
-        session_id: Option<Arc<str>>,
-        _auth_header: Option<String>,
-        custom_headers: Own,
-        _limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, Error> {
         self.post(message, session_id, custom_headers).await
     }
