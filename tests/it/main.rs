@@ -39,6 +39,7 @@ mod mcp_check;
 mod mcp_gate;
 mod mcp_http;
 mod mcp_plan;
+mod mcp_schema;
 mod mcp_secrets;
 mod mcp_serve;
 mod mcp_stdio;

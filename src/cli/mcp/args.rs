@@ -71,7 +71,7 @@ pub(super) struct Several {
     #[arg(long, value_name = "NAME")]
     pub(super) server: Option<String>,
 
-    /// Write JSON, which `apkit schema` describes
+    /// Write JSON, which `apkit schema mcp-tools` and `mcp-check` describe
     #[arg(long)]
     pub(super) json: bool,
 

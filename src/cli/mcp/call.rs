@@ -24,6 +24,9 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::{Failure, note, say};
 use crate::cli::output;
 
+/// The JSON Schema (2020-12) of what `--json` writes.
+pub(crate) const SCHEMA: &str = include_str!("../../../schemas/mcp-call.v1.schema.json");
+
 const EXAMPLES: &str = "\
 Examples:
   apkit mcp call tide-table almanac tides --args '{\"port\": \"Brest\"}'
@@ -53,7 +56,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     args: Option<String>,
 
-    /// Write the result as the server wrote it
+    /// Write the result as the server wrote it; `apkit schema mcp-call` describes it
     #[arg(long)]
     json: bool,
 

@@ -18,6 +18,9 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::output;
 
+/// The JSON Schema (2020-12) of what `--json` writes.
+pub(crate) const SCHEMA: &str = include_str!("../../../schemas/mcp-check.v1.schema.json");
+
 const EXAMPLES: &str = "\
 Examples:
   apkit mcp check . --allow-stdio
