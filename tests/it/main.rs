@@ -42,6 +42,7 @@ mod mcp_plan;
 mod mcp_schema;
 mod mcp_secrets;
 mod mcp_serve;
+mod mcp_source;
 mod mcp_stdio;
 mod mcp_suite;
 mod mcp_support;

@@ -71,13 +71,13 @@ pub(super) fn find(source: &OsStr, session: &Session, store: &Store) -> Result<F
     let Some(text) = text.filter(|text| Source::is_spelt(text)) else {
         return Err(Failure::NoSubject(source.to_string_lossy().into_owned()));
     };
-    match Source::parse(text, session.environment())? {
+    match Source::parse_for_once(text, session.environment())? {
         Source::Directory(path) => directory(Target::of(&path)?),
         source => {
             let (scratch, staged) = session.fetch(&source)?;
             Ok(Found {
                 root: staged.directory,
-                display: text.to_owned(),
+                display: Source::shown(text),
                 installed: None,
                 key: source.key().into_bytes(),
                 scratch: Some(scratch),

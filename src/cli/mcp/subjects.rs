@@ -8,6 +8,7 @@ use apkit::mcp::credential::Keys;
 use apkit::mcp::http;
 use apkit::mcp::plan::{Launch, Off, ServerPlan};
 use apkit::net::Egress;
+use apkit::source::Source;
 use apkit::store::{POLICY_FILE, Policy, Store};
 
 use super::args::Common;
@@ -210,7 +211,7 @@ fn label(subjects: &mut [Subject], sources: &[OsString]) {
         let is_alone = names.iter().filter(|other| *other == name).count() == 1;
         subject.label = match is_alone && !name.is_empty() {
             true => name.clone(),
-            false => source.to_string_lossy().into_owned(),
+            false => Source::shown(&source.to_string_lossy()),
         };
     }
 }
