@@ -4,7 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use apkit::mcp::arguments::Unreadable;
+use apkit::mcp::arguments::{Unfitting, Unreadable};
 use apkit::mcp::plan::Off;
 use apkit::mcp::serve::AllowedError;
 use apkit::mcp::session;
@@ -68,6 +68,18 @@ pub(crate) enum Trouble {
         "read --args: it is {0}, and the arguments of a tool are an object, such as '{{\"path\": \"a\"}}'"
     )]
     NoObject(&'static str),
+
+    /// An `--arg` is not written as one.
+    #[error("read --arg: write NAME=VALUE")]
+    NoArgument,
+
+    /// A name is given a value twice.
+    #[error("read --arg: `{}` has a value already, {by}", visible(name))]
+    ArgumentTwice { name: String, by: &'static str },
+
+    /// The tool does not take an `--arg`.
+    #[error("read --arg: {}", visible(&.0.to_string()))]
+    Unfitting(#[from] Unfitting),
 
     /// `--allowed-tools` is no list of tools.
     #[error("read --allowed-tools: {0}")]
