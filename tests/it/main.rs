@@ -33,6 +33,7 @@ mod hook_start;
 mod hook_support;
 mod init;
 mod layers;
+mod mcp_arg;
 mod mcp_batch;
 mod mcp_call;
 mod mcp_check;
