@@ -95,16 +95,22 @@ fn works(place: &Place, server: &Server, junk: &str) {
     );
 }
 
-#[test]
-fn a_json_answer_may_be_a_batch() {
-    let server = Server::new(|asked: &Asked| {
+/// A server over Streamable HTTP that answers with batches, each written by `reply`.
+fn streamable(reply: fn(String) -> Reply) -> Server {
+    Server::new(move |asked: &Asked| {
         let message: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
         match batch(&message) {
-            Some(batch) => Reply::new(200, batch).header("content-type", "application/json"),
+            Some(batch) => reply(batch),
             None if asked.method == "POST" => Reply::new(202, ""),
             None => Reply::new(405, ""),
         }
-    });
+    })
+}
+
+#[test]
+fn a_json_answer_may_be_a_batch() {
+    let server =
+        streamable(|batch| Reply::new(200, batch).header("content-type", "application/json"));
     let place = Place::new();
     entry(&place, "streamable-http", &server);
     works(
@@ -116,14 +122,9 @@ fn a_json_answer_may_be_a_batch() {
 
 #[test]
 fn an_event_may_be_a_batch() {
-    let server = Server::new(|asked: &Asked| {
-        let message: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
-        match batch(&message) {
-            Some(batch) => Reply::new(200, format!("data: []\n\ndata: [1]\n\ndata: {batch}\n\n"))
-                .header("content-type", "text/event-stream"),
-            None if asked.method == "POST" => Reply::new(202, ""),
-            None => Reply::new(405, ""),
-        }
+    let server = streamable(|batch| {
+        Reply::new(200, format!("data: []\n\ndata: [1]\n\ndata: {batch}\n\n"))
+            .header("content-type", "text/event-stream")
     });
     let place = Place::new();
     entry(&place, "streamable-http", &server);
