@@ -444,6 +444,12 @@ pub(crate) enum Document {
     Export,
     /// What `apkit mcp plan --json` prints
     McpPlan,
+    /// What `apkit mcp tools --json` prints
+    McpTools,
+    /// What `apkit mcp call --json` prints
+    McpCall,
+    /// What `apkit mcp check --json` prints
+    McpCheck,
 }
 
 const EXPORT_EXAMPLES: &str = "\

@@ -11,16 +11,24 @@ use super::failure::Failure;
 use super::{mcp, output};
 
 pub(crate) fn run(arguments: &Schema) -> Result<Exit, Failure> {
-    let kind = match arguments.document {
-        Document::Plugin => SchemaKind::Plugin,
-        Document::Mcp => SchemaKind::Mcp,
-        Document::Report | Document::Export | Document::McpPlan if arguments.spec.is_some() => {
-            return Err(Failure::ReportHasNoSpec);
-        }
-        Document::Report => return print(json_v1::SCHEMA),
-        Document::Export => return print(report::SCHEMA),
-        Document::McpPlan => return print(mcp::PLAN_SCHEMA),
+    let report = match arguments.document {
+        Document::Plugin => return specified(SchemaKind::Plugin, arguments),
+        Document::Mcp => return specified(SchemaKind::Mcp, arguments),
+        Document::Report => json_v1::SCHEMA,
+        Document::Export => report::SCHEMA,
+        Document::McpPlan => mcp::PLAN_SCHEMA,
+        Document::McpTools => mcp::TOOLS_SCHEMA,
+        Document::McpCall => mcp::CALL_SCHEMA,
+        Document::McpCheck => mcp::CHECK_SCHEMA,
     };
+    match arguments.spec {
+        None => print(report),
+        Some(_) => Err(Failure::ReportHasNoSpec),
+    }
+}
+
+/// Prints the schema of a document that the specification defines.
+fn specified(kind: SchemaKind, arguments: &Schema) -> Result<Exit, Failure> {
     let version = arguments.spec.as_deref().unwrap_or(version::current().id);
     // Every version that the argument takes has a schema, as a test proves.
     print(schema::text(kind, version).unwrap_or_default())

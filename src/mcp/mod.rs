@@ -11,8 +11,10 @@
 //! | [`http`] | connecting to servers over Streamable HTTP and the older HTTP+SSE, by one rule for headers, redirects and addresses |
 //! | [`session`] | [`session::open`]: a session with one server, its tools, calls |
 //! | [`serve`] | [`serve::run`]: one stdio server that offers the tools of many |
+//! | [`arguments`] | what a tool is called with, as people write it |
 //! | [`wire`] | messages whose results keep their text |
 
+pub mod arguments;
 pub mod content;
 pub mod credential;
 pub mod gate;

@@ -32,7 +32,7 @@ pub use failure::{CallError, Failure, Step};
 pub use handshake::{Facts, LATEST, VERSIONS};
 pub use room::Room;
 pub(super) use room::Waiting;
-pub use tools::Tool;
+pub use tools::{Listed, Tool};
 
 use connection::{Connection, Post, Words};
 
@@ -144,6 +144,7 @@ fn last_words(watch: http::Watch, secrets: Secrets, options: &Options) -> Post {
     Post {
         words: Box::new(move || Words {
             ending: watch.last(),
+            stray: watch.stray().map(|stray| stray.to_string()),
             ..Words::default()
         }),
         dying: Duration::ZERO,
@@ -222,17 +223,18 @@ impl Session {
         &self.facts
     }
 
-    /// All tools of the server, in order of their names.
+    /// All tools of the server.
     ///
     /// # Errors
     ///
     /// It answers with an error, not at all, or without end.
-    pub async fn tools(&self) -> Result<Vec<Tool>, Failure> {
+    pub async fn tools(&self) -> Result<Listed, Failure> {
         let listed = tools::list(&self.server, &self.facts, &self.connection, self.call).await;
         listed.map_err(|failure| failure.words((self.post.words)()))
     }
 
-    /// What the server wrote to standard output that is no message, in a sentence.
+    /// What the server sent or wrote to standard output that is no message, in a
+    /// sentence.
     pub fn stray(&self) -> Option<String> {
         let stray = (self.post.words)().stray?;
         Some(credential::masked(&stray).into_owned())

@@ -4,8 +4,10 @@
 //! protocol and drop the others; what passes through here keeps its text, so a
 //! host gets from a server what the server wrote. The way to do that within
 //! rmcp's messages is a result that is one JSON *string* holding the text: no
-//! result of MCP is a string, and rmcp takes it for a result it does not know. A
-//! notification travels within one of a method that only stands here.
+//! result of MCP is a string, and rmcp takes it for a result it does not know. Any
+//! other message travels within a notification of a method that only stands here.
+
+mod batch;
 
 use std::borrow::Cow;
 
@@ -19,7 +21,9 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-/// The method of a notification that holds another one as text.
+pub(super) use batch::{Texts, texts};
+
+/// The method of a notification that holds a message as text.
 const WRAPPED: &str = "apkit/text";
 
 /// The data of an error that stands for an answer which never came. A server that
@@ -64,6 +68,16 @@ impl Results {
         match self {
             Self::Typed => Cow::Borrowed(text),
             Self::Text => veiled(text),
+        }
+    }
+
+    /// The same for a message that comes beside the answer to a request, on the
+    /// stream for that answer: rmcp reads no further behind whatever answers
+    /// anything.
+    pub(super) fn beside(self, text: &str) -> Cow<'_, str> {
+        match self {
+            Self::Typed => Cow::Borrowed(text),
+            Self::Text => Cow::Owned(wrapped(text)),
         }
     }
 }
@@ -145,7 +159,7 @@ fn veiled(text: &str) -> Cow<'_, str> {
             id: None,
             method: Some(_),
             ..
-        } => json!({"jsonrpc": "2.0", "method": WRAPPED, "params": {"message": text}}),
+        } => return Cow::Owned(wrapped(text)),
         Envelope {
             id: Some(id),
             method: None,
@@ -161,6 +175,11 @@ fn veiled(text: &str) -> Cow<'_, str> {
         _ => return Cow::Borrowed(text),
     };
     Cow::Owned(veiled.to_string())
+}
+
+/// A notification that holds a message as text.
+fn wrapped(text: &str) -> String {
+    json!({"jsonrpc": "2.0", "method": WRAPPED, "params": {"message": text}}).to_string()
 }
 
 fn result_of(result: &RawValue) -> ServerResult {
@@ -227,10 +246,10 @@ impl From<ServerJsonRpcMessage> for Incoming {
                 Self::Request(request.id, method)
             }
             ServerJsonRpcMessage::Notification(notification) => match notification.notification {
-                ServerNotification::CustomNotification(custom) => {
-                    let custom = unwrapped(&custom).unwrap_or(custom);
-                    Self::Notification(custom.method, custom.params.and_then(unveiled))
-                }
+                ServerNotification::CustomNotification(custom) => match unwrapped(&custom) {
+                    Some(message) => message.into(),
+                    None => Self::Notification(custom.method, custom.params.and_then(unveiled)),
+                },
                 typed => {
                     let method = member(&typed, "method");
                     let mut params = serde_json::to_value(&typed).ok();
@@ -242,14 +261,11 @@ impl From<ServerJsonRpcMessage> for Incoming {
     }
 }
 
-/// The notification that another one holds as text.
-fn unwrapped(outer: &CustomNotification) -> Option<CustomNotification> {
-    let text = outer.params.as_ref().filter(|_| outer.method == WRAPPED)?;
-    let message = server_message(text.get("message")?.as_str()?).ok()?;
-    match message.into_notification()? {
-        ServerNotification::CustomNotification(inner) => Some(inner),
-        _ => None,
-    }
+/// The message that a notification holds as text. What is within is read by
+/// [`server_message`], whose parameters are texts: it holds no further one.
+fn unwrapped(outer: &CustomNotification) -> Option<ServerJsonRpcMessage> {
+    let params = outer.params.as_ref().filter(|_| outer.method == WRAPPED)?;
+    server_message(params.get("message")?.as_str()?).ok()
 }
 
 /// The text that a string stands for, or the value itself as text.
@@ -303,93 +319,4 @@ fn typed(message: Value) -> Option<ClientJsonRpcMessage> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const RESULT: &str =
-        r#"{ "content":[{"type":"text","text":"x","own":1.0}],"n":12345678901234567890123 }"#;
-
-    fn answer_of(message: ServerJsonRpcMessage) -> String {
-        match message.into() {
-            Incoming::Answer(RequestId::Number(7), Ok(result)) => result.get().to_owned(),
-            _ => panic!("no answer"),
-        }
-    }
-
-    #[test]
-    fn results_keep_their_text_here_and_through_rmcp() {
-        let line = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{RESULT}}}"#);
-        assert_eq!(answer_of(server_message(&line).expect("a message")), RESULT);
-        let through = serde_json::from_str(&veiled(&line)).expect("a message");
-        assert_eq!(answer_of(through), RESULT);
-        // What rmcp alone makes of it.
-        let lossy = answer_of(serde_json::from_str(&line).expect("a message"));
-        assert!(!lossy.contains("own"), "{lossy}");
-    }
-
-    #[test]
-    fn the_answer_to_initialize_has_its_type() {
-        let line = r#"{"jsonrpc":"2.0","id":7,"result":{"protocolVersion":"2025-06-18","capabilities":{"x":{}},"serverInfo":{"name":"a","version":"1"}}}"#;
-        assert_eq!(veiled(line), line);
-        let ServerJsonRpcMessage::Response(response) = server_message(line).expect("a message")
-        else {
-            panic!("no answer");
-        };
-        assert!(matches!(response.result, ServerResult::InitializeResult(_)));
-    }
-
-    #[test]
-    fn other_messages_are_read_alike() {
-        let read = |message: ServerJsonRpcMessage| match message.into() {
-            Incoming::Answer(id, Err(error)) => {
-                format!("{id} {} {} {:?}", error.code.0, error.message, error.data)
-            }
-            Incoming::Request(id, method) => format!("{id} {method}"),
-            Incoming::Notification(method, params) => {
-                format!(
-                    "{method} {}",
-                    params.map_or(String::new(), |params| params.get().into())
-                )
-            }
-            _ => "?".to_owned(),
-        };
-        for (line, expected) in [
-            (
-                r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32099,"message":"no","data":{"a":[1]}}}"#,
-                r#"1 -32099 no Some(Object {"a": Array [Number(1)]})"#,
-            ),
-            (
-                r#"{"jsonrpc":"2.0","id":"x","method":"roots/list"}"#,
-                "x roots/list",
-            ),
-            (
-                r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
-                "notifications/tools/list_changed ",
-            ),
-            (
-                r#"{"jsonrpc":"2.0","method":"notifications/own","params":{"a":1}}"#,
-                r#"notifications/own {"a":1}"#,
-            ),
-            (
-                r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1,"a":1.50}}"#,
-                r#"notifications/progress {"progressToken":1,"progress":1,"a":1.50}"#,
-            ),
-        ] {
-            assert_eq!(read(server_message(line).expect("a message")), expected);
-            let rmcp = serde_json::from_str(&veiled(line)).expect("a message");
-            assert_eq!(read(rmcp), expected);
-        }
-        for line in [
-            "",
-            "[]",
-            "{}",
-            r#"{"id":1}"#,
-            r#"{"jsonrpc":"2.0","result":{}}"#,
-        ] {
-            assert!(server_message(line).is_err(), "{line}");
-        }
-        let odd =
-            server_message(r#"{"jsonrpc":"2.0","id":1,"error":{"message":5}}"#).expect("a message");
-        assert_eq!(read(odd), "1 -32603 5 None");
-    }
-}
+mod tests;

@@ -189,11 +189,15 @@ impl Source {
     }
 
     /// What all spellings of the same package at the same place share, whatever
-    /// version of it they ask for.
+    /// version of it they ask for, and however often its address is signed anew.
     pub fn key(&self) -> String {
         match self {
             Self::Git(git) => format!("git:{}{}", git.address.key(), Query(&git.sub_path)),
             Self::Npm(npm) => format!("npm:{}{}", npm.name, Query(&npm.sub_path)),
+            // Its query is not shown, and the directory stands in it.
+            Self::RemoteArchive(remote) if !self.is_recordable() => {
+                format!("{self}{}", Query(&remote.sub_path))
+            }
             _ => self.to_string(),
         }
     }

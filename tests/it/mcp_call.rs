@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::mcp_support::{LONG, ODD, apkit, over_http, package, package_of, run};
+use crate::mcp_support::{Host, LONG, ODD, apkit, over_http, package, package_of, run};
 use crate::support::{Place, Run, finish};
 use crate::web::{Asked, Reply, Server};
 
@@ -67,6 +67,14 @@ fn arguments_that_are_no_object_start_nothing() {
         ),
         ("\"x\"", "it is a string, and"),
         ("{", "it is no JSON: "),
+        (
+            "{\"é\":\n  [1e400]}",
+            "failed to read --args: it holds a number that is out of range at line 2 column 4: 1e400\n",
+        ),
+        (
+            "{\"ok\": 1e300, \"a\": \"x\\udc00\"}",
+            "failed to read --args: it holds a text with a lone surrogate, half of a character, at line 1 column 20\n",
+        ),
         ("@none.json", "from none.json: "),
     ] {
         let called = call(&place, "echo", args, &[]);
@@ -284,5 +292,38 @@ fn an_answer_that_breaks_off_is_none() {
         assert_eq!(called.status, Some(2), "{called:?}");
         assert!(called.stderr.contains(said), "{called:?}");
         assert!(!called.stderr.contains("answered with error"), "{called:?}");
+    }
+}
+
+#[test]
+fn an_answer_that_is_no_utf8_costs_its_call_alone() {
+    let said = "the server's answer breaks the protocol: it is not UTF-8";
+    for options in [&["--probe=latin"][..], &["--probe=latin", "--probe=batch"]] {
+        let place = Place::new();
+        package(&place, "p", &[("probe", options)]);
+        let call = |text: &str| {
+            let args = json!({ "text": text }).to_string();
+            let call = [
+                "call",
+                "p",
+                "probe",
+                "echo",
+                "--allow-stdio",
+                "--timeout",
+                "20",
+            ];
+            run(&place, &[&call[..], &["--args", &args]].concat())
+        };
+        let called = call("aÿb");
+        assert_eq!(called.status, Some(2), "{called:?}");
+        assert!(called.stderr.contains(said), "{called:?}");
+        // What stands for it may be meant.
+        assert_eq!(call("\u{fffd}").stdout, "\u{fffd}\n");
+        let mut host = Host::start(&place, &["p"]);
+        let answer = host.call("mcp__probe__echo", json!({"text": "ÿ"}));
+        assert_eq!(answer["error"]["code"], -32603);
+        let text = answer["error"]["message"].as_str().expect("a text");
+        assert!(text.contains(said), "{text}");
+        assert_eq!(host.text("mcp__probe__echo", json!({"text": "é"})), "é");
     }
 }

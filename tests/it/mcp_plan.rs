@@ -607,7 +607,9 @@ fn slips_with_credentials_end_the_run_and_show_nothing() {
     }
     let run = plans.run(&["p", "--credentials", "nowhere.toml"]);
     assert_eq!(run.status, Some(2));
-    assert!(run.stderr.contains("nowhere.toml"), "{}", run.stderr);
+    let told = "error: failed to read the credentials: nowhere.toml: ";
+    assert!(run.stderr.starts_with(told), "{}", run.stderr);
+    assert_eq!(run.stderr.matches("nowhere").count(), 1, "{}", run.stderr);
     let file = plans.private_file("c.toml", "[[server]]\nplugin = 1\n");
     let run = plans.run(&["p", "--credentials", "c.toml"]);
     assert_eq!(run.status, Some(2));
@@ -622,7 +624,15 @@ fn slips_with_credentials_end_the_run_and_show_nothing() {
         fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("a mode");
         let run = plans.run(&["p", "--credentials", "c.toml"]);
         assert_eq!(run.status, Some(2));
-        assert!(run.stderr.contains("chmod 600"), "{}", run.stderr);
+        assert_eq!(
+            run.stderr,
+            "error: failed to read the credentials: c.toml: other users may read it; chmod 600 keeps them out\n"
+        );
+        let run = plans.run(&["p", "--credentials", "p"]);
+        assert_eq!(
+            run.stderr,
+            "error: failed to read the credentials: p: it is no regular file\n"
+        );
     }
     let _ = file;
 }

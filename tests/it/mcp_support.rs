@@ -51,6 +51,23 @@ pub(crate) fn run(place: &Place, arguments: &[&str]) -> Run {
     finish(apkit(place).args(arguments))
 }
 
+/// What a command about servers prints with `--json`, which keeps to its schema.
+pub(crate) fn json(place: &Place, arguments: &[&str]) -> (Option<i32>, Value) {
+    let ran = run(place, &[arguments, &["--json"]].concat());
+    let printed: Value =
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+    let document = format!("mcp-{}", arguments.first().expect("a command"));
+    let schema = place.run(["schema", &document]).stdout;
+    let schema = serde_json::from_str(&schema).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let problems: Vec<String> = validator
+        .iter_errors(&printed)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(problems.is_empty(), "{document}: {problems:?}");
+    (ran.status, printed)
+}
+
 /// A host that has started `apkit mcp serve`.
 pub(crate) struct Host {
     pub(crate) child: Child,

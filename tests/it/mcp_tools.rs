@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::mcp_support::{package, package_of, run};
+use crate::mcp_support::{Host, package, package_of, run};
 use crate::support::Place;
 use crate::web::{Asked, Reply, Server};
 
@@ -154,5 +154,68 @@ fn a_server_that_is_not_there_is_told_from_those_that_are() {
     assert_eq!(
         listed.stderr,
         "error: failed to find the server almanack: did you mean almanac?\n"
+    );
+}
+
+#[test]
+fn a_tool_without_a_usable_name_is_said() {
+    let place = Place::new();
+    let lists = |tools: &str| format!("--probe=say:tools/list \"result\":{{\"tools\":[{tools}]}}");
+    let one = lists(r#"{"name":"a"},{"description":"x"}"#);
+    let three = lists(r#"{"name":"b"},{"name":"a"},{"name":5},"c",{"name":" "},{"name":"d"}"#);
+    let servers: &[(&str, &[&str])] = &[("one", &[&one]), ("three", &[&three])];
+    package(&place, "p", servers);
+    let said = [
+        "number 2 of the tools it lists has no usable name and is left out",
+        "3 of the tools it lists have no usable name and are left out, the first is number 3",
+    ];
+    let version = env!("CARGO_PKG_VERSION");
+    let listed = run(&place, &["tools", "p", "--allow-stdio"]);
+    let [one, three] = said;
+    let text = format!(
+        "one: 1 tool (probe {version}, MCP 2025-11-25)\n  warning: {one}\n  mcp__one__a\n\
+         three: 3 tools (probe {version}, MCP 2025-11-25)\n  warning: {three}\n  mcp__three__a\n  mcp__three__b\n  mcp__three__d\n"
+    );
+    assert_eq!((listed.status, listed.stdout), (Some(0), text));
+    for command in ["tools", "check"] {
+        let ran = run(&place, &[command, "p", "--allow-stdio", "--json"]);
+        assert_eq!(ran.status, Some(0), "{ran:?}");
+        let document: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        for (at, said) in said.iter().enumerate() {
+            assert_eq!(document["servers"][at]["warnings"], json!([said]));
+        }
+    }
+    let mut host = Host::start(&place, &["p"]);
+    let names = [
+        "mcp__one__a",
+        "mcp__three__a",
+        "mcp__three__b",
+        "mcp__three__d",
+    ];
+    assert_eq!(host.names(), names);
+    let (status, told) = host.end();
+    assert_eq!(status, Some(0));
+    let mut told: Vec<&str> = told.lines().collect();
+    told.sort_unstable();
+    assert_eq!(
+        told,
+        [
+            format!("apkit: server `one`: {one}"),
+            format!("apkit: server `three`: {three}"),
+        ]
+    );
+}
+
+#[test]
+fn what_a_server_prints_beside_its_messages_is_named() {
+    let place = Place::new();
+    package(&place, "p", &[("banner", &["--probe=garbage:1"])]);
+    let listed = run(&place, &["tools", "p", "--allow-stdio"]);
+    assert_eq!(
+        listed.stdout.lines().nth(1),
+        Some(
+            "  warning: it wrote a line to standard output that is no JSON-RPC message: `garbage 0`; logs belong on standard error"
+        ),
+        "{listed:?}"
     );
 }

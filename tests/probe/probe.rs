@@ -14,6 +14,8 @@
 //! | `no-initialize` | initialize: never answers |
 //! | `version:V` | initialize: answers with the protocol version V |
 //! | `say:METHOD MEMBERS` | METHOD: answers with these members of JSON-RPC; `@` as above |
+//! | `batch` | start: writes an empty batch; always: writes each message within a batch, behind a 3 |
+//! | `latin` | always: writes ÿ as the one byte that no UTF-8 has |
 //! | `slow:MS` | initialize: answers after so many milliseconds |
 //! | `calling:NAME` | tools/call: writes the file NAME in `PLUGIN_DATA` |
 //! | `cancelled:NAME` | notifications/cancelled: writes the file NAME in `PLUGIN_DATA` |
@@ -79,9 +81,26 @@ fn number(name: &str) -> Option<usize> {
 
 /// Writes one message, as one line.
 pub(crate) fn write(message: &Value) {
-    let mut line = message.to_string();
-    line.push('\n');
-    write_raw(line.as_bytes());
+    let line = match told("batch") {
+        None => format!("{message}\n"),
+        Some(_) => format!("[3, {message}]\n"),
+    };
+    let line = line.into_bytes();
+    write_raw(&match told("latin") {
+        None => line,
+        Some(_) => latin(&line),
+    });
+}
+
+fn latin(line: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = line;
+    while let Some((first, more)) = rest.split_first() {
+        let behind = rest.strip_prefix("ÿ".as_bytes());
+        bytes.push(if behind.is_some() { 0xff } else { *first });
+        rest = behind.unwrap_or(more);
+    }
+    bytes
 }
 
 pub(crate) fn write_raw(bytes: &[u8]) {
@@ -143,6 +162,9 @@ fn start() {
     }
     if let Some(how) = told("child") {
         tools::stubborn(&how);
+    }
+    if told("batch").is_some() {
+        write_raw(b"[]\n");
     }
     for at in 0..number("garbage").unwrap_or(0) {
         write_raw(format!("garbage {at}\n").as_bytes());

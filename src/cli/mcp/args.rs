@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
+use apkit::mcp::plan::ServerPlan;
+
+use super::connect::Waiting;
 use crate::cli::args::Draft;
 use crate::cli::store::Place;
 
@@ -55,6 +58,36 @@ pub(super) struct Plan {
 
     #[command(flatten)]
     pub(super) common: Common,
+}
+
+/// What the commands that ask the servers of several packages take.
+#[derive(Debug, Args)]
+pub(super) struct Several {
+    /// Installed packages, package directories, or sources to fetch
+    #[arg(value_name = "SOURCE", default_value = ".", value_hint = ValueHint::AnyPath)]
+    pub(super) sources: Vec<OsString>,
+
+    /// Only this server
+    #[arg(long, value_name = "NAME")]
+    pub(super) server: Option<String>,
+
+    /// Write JSON, which `apkit schema mcp-tools` and `mcp-check` describe
+    #[arg(long)]
+    pub(super) json: bool,
+
+    #[command(flatten)]
+    pub(super) waiting: Waiting,
+
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+impl Several {
+    /// Whether a server is the one that is meant, or all are.
+    pub(super) fn is_meant(&self, server: &ServerPlan) -> bool {
+        let only = self.server.as_ref();
+        only.is_none_or(|name| *name == server.name)
+    }
 }
 
 /// What all commands about servers take.

@@ -7,24 +7,29 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use apkit::mcp::arguments;
 use apkit::mcp::plan::ServerPlan;
 use apkit::mcp::serve::names;
-use apkit::mcp::session::{self, CallError, ErrorData, Session, Step};
+use apkit::mcp::session::{self, CallError, ErrorData, Session, Step, Tool};
 use apkit::render::visible;
 use apkit::spec::near;
 
 use super::args::Common;
 use super::connect::{self, Waiting};
-use super::place::Subjects;
+use super::subjects::Subjects;
 use super::trouble::Trouble;
 use crate::cli::exit::Exit;
 use crate::cli::failure::{Failure, note, say};
 use crate::cli::output;
 
+/// The JSON Schema (2020-12) of what `--json` writes.
+pub(crate) const SCHEMA: &str = include_str!("../../../schemas/mcp-call.v1.schema.json");
+
 const EXAMPLES: &str = "\
 Examples:
+  apkit mcp call tide-table almanac tides --arg port=Brest --arg days=3
   apkit mcp call tide-table almanac tides --args '{\"port\": \"Brest\"}'
   apkit mcp call . files read --args @arguments.json --allow-stdio
   echo '{\"port\": \"Brest\"}' | apkit mcp call tide-table almanac tides --args - --json
@@ -52,7 +57,12 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     args: Option<String>,
 
-    /// Write the result as the server wrote it
+    /// One argument: a string of the tool's input schema as it is, all else as JSON
+    /// (repeatable)
+    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    arg: Vec<String>,
+
+    /// Write the result as the server wrote it; `apkit schema mcp-call` describes it
     #[arg(long)]
     json: bool,
 
@@ -65,7 +75,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     // Before anything is started.
-    let given = given(arguments.args.as_deref())?;
+    let given = Given::of(arguments)?;
     let sources = std::slice::from_ref(&arguments.source);
     let subjects = Subjects::open(sources, &arguments.common)?;
     let options = connect::options(&subjects, arguments.waiting.limit())?;
@@ -105,10 +115,53 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
 }
 
-/// The arguments of the tool.
-fn given(args: Option<&str>) -> Result<Value, Trouble> {
+/// The arguments of the tool, as they were given.
+struct Given {
+    /// Those of `--args`.
+    whole: Map<String, Value>,
+    /// Those of `--arg`: names and texts.
+    single: Vec<(String, String)>,
+}
+
+impl Given {
+    fn of(arguments: &Arguments) -> Result<Self, Trouble> {
+        let whole = whole(arguments.args.as_deref())?;
+        let mut single: Vec<(String, String)> = Vec::new();
+        for arg in &arguments.arg {
+            let (name, text) = arg.split_once('=').ok_or(Trouble::NoArgument)?;
+            let twice = |by| {
+                let name = name.to_owned();
+                Err(Trouble::ArgumentTwice { name, by })
+            };
+            if whole.contains_key(name) {
+                return twice("by --args");
+            }
+            if single.iter().any(|(known, _)| known == name) {
+                return twice("by another --arg; a list is JSON, NAME='[1, 2]'");
+            }
+            single.push((name.to_owned(), text.to_owned()));
+        }
+        Ok(Self { whole, single })
+    }
+
+    /// All of them for a tool.
+    fn for_tool(self, tool: &Tool) -> Result<Value, Trouble> {
+        let mut all = self.whole;
+        // What holds a number that nobody reads says nothing about types here.
+        let definition: Value = serde_json::from_str(tool.raw.get()).unwrap_or_default();
+        let schema = definition.get("inputSchema").unwrap_or(&Value::Null);
+        for (name, text) in self.single {
+            let value = arguments::typed(schema, &name, &text)?;
+            all.insert(name, value);
+        }
+        Ok(Value::Object(all))
+    }
+}
+
+/// The object of `--args`.
+fn whole(args: Option<&str>) -> Result<Map<String, Value>, Trouble> {
     let text = match args {
-        None => return Ok(json!({})),
+        None => return Ok(Map::new()),
         Some("-") => {
             let mut text = String::new();
             let read = io::stdin().read_to_string(&mut text);
@@ -126,9 +179,9 @@ fn given(args: Option<&str>) -> Result<Value, Trouble> {
             None => args.to_owned(),
         },
     };
-    let value: Value = serde_json::from_str(&text).map_err(Trouble::NoJson)?;
-    Err(Trouble::NoObject(match &value {
-        Value::Object(_) => return Ok(value),
+    let value = arguments::read(&text)?;
+    Err(Trouble::NoObject(match value {
+        Value::Object(object) => return Ok(object),
         Value::Null => "null",
         Value::Bool(_) => "true or false",
         Value::Number(_) => "a number",
@@ -145,11 +198,11 @@ async fn call(
     server: &ServerPlan,
     options: &session::Options,
     tool: &str,
-    arguments: Value,
+    given: Given,
 ) -> Result<Answered, Trouble> {
     let opened = connect::open(subjects, package, server, options).await;
     let (session, _logs) = opened.map_err(failed)?;
-    let answer = ask(&session, &server.name, tool, arguments).await;
+    let answer = ask(&session, &server.name, tool, given).await;
     if let Some(stray) = session.stray() {
         note(&format!(
             "server `{}`: {}",
@@ -165,9 +218,9 @@ async fn ask(
     session: &Session,
     server: &str,
     tool: &str,
-    arguments: Value,
+    given: Given,
 ) -> Result<Answered, Trouble> {
-    let tools = session.tools().await.map_err(failed)?;
+    let tools = session.tools().await.map_err(failed)?.tools;
     let own = tools.iter().find(|known| known.name == tool);
     let own = own.or_else(|| {
         let offered = |name: &str| names::offered(server, name) == tool;
@@ -182,7 +235,7 @@ async fn ask(
             known: names().map(str::to_owned).collect(),
         });
     };
-    let params = json!({"name": own.name, "arguments": arguments});
+    let params = json!({"name": own.name, "arguments": given.for_tool(own)?});
     match session.call(params, true).end(session.limit()).await {
         Ok(result) => Ok(Ok(result)),
         Err(CallError::Answered(error)) => Ok(Err(error)),

@@ -1,22 +1,25 @@
 //! `apkit mcp check`.
 
-use std::ffi::OsString;
 use std::io::{self, Write};
 use std::time::Instant;
 
-use clap::{Args, ValueHint};
+use clap::Args;
 use serde::Serialize;
 
 use apkit::mcp::plan::{Off, ServerPlan};
 use apkit::mcp::session::{self, Facts};
 use apkit::render::{self, visible};
 
-use super::args::Common;
-use super::connect::{self, Looked, Waiting};
-use super::place::{Subject, Subjects};
+use super::args::Several;
+use super::connect::{self, Looked};
+use super::subject::Subject;
+use super::subjects::Subjects;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::output;
+
+/// The JSON Schema (2020-12) of what `--json` writes.
+pub(crate) const SCHEMA: &str = include_str!("../../../schemas/mcp-check.v1.schema.json");
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,27 +38,12 @@ nor at 130: interrupted.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// Installed packages, package directories, or sources to fetch
-    #[arg(value_name = "SOURCE", default_value = ".", value_hint = ValueHint::AnyPath)]
-    sources: Vec<OsString>,
-
-    /// Only this server
-    #[arg(long, value_name = "NAME")]
-    server: Option<String>,
+    #[command(flatten)]
+    several: Several,
 
     /// Count a server that your rules keep off as a failure
     #[arg(long)]
     strict: bool,
-
-    /// Write JSON
-    #[arg(long)]
-    json: bool,
-
-    #[command(flatten)]
-    waiting: Waiting,
-
-    #[command(flatten)]
-    common: Common,
 }
 
 #[derive(Serialize)]
@@ -103,29 +91,12 @@ struct Info {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let subjects = Subjects::open(&arguments.sources, &arguments.common)?;
-    let options = connect::options(&subjects, arguments.waiting.limit())?;
-    let is_meant = |server: &&ServerPlan| {
-        let only = arguments.server.as_ref();
-        only.is_none_or(|name| *name == server.name)
-    };
-    let servers: Vec<_> = subjects
-        .all
-        .iter()
-        .flat_map(|subject| {
-            let servers = subject.plan.servers.iter().filter(is_meant);
-            servers.map(move |server| (subject, server))
-        })
-        .collect();
+    let several = &arguments.several;
+    let (subjects, options) = connect::open_several(several)?;
     let packages: Vec<_> = subjects.all.iter().map(Looked::of).collect();
-    if let (Some(name), [], Some(first)) = (&arguments.server, &servers[..], subjects.all.first())
-        && !packages.iter().any(Looked::is_disabled)
-    {
-        connect::server(&first.plan, name)?;
-    }
-    let checks = servers
-        .into_iter()
-        .map(|(subject, server)| check(&subjects, subject, server, &options));
+    let servers = subjects.servers();
+    let servers = servers.filter(|(_, server)| several.is_meant(server));
+    let checks = servers.map(|(subject, server)| check(&subjects, subject, server, &options));
     let Some(servers) = connect::interruptible(connect::all(checks))? else {
         return Ok(Exit::Interrupted);
     };
@@ -134,10 +105,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         packages,
         servers,
     };
-    let several = subjects.all.len() > 1;
-    output::to_stdout(|out| match arguments.json {
+    output::to_stdout(|out| match several.json {
         true => render::write_json(out, &document, true),
-        false => document.write(several, out),
+        false => document.write(out),
     })?;
     subjects.tell_how();
     let is_bad = |server: &Checked<'_>| match server.state {
@@ -209,8 +179,9 @@ async fn check<'d>(
     });
     checked.facts = Some(facts);
     match tools {
-        Ok(tools) => {
-            checked.tools = Some(tools.len());
+        Ok(listed) => {
+            checked.tools = Some(listed.tools.len());
+            checked.warnings.extend(listed.warning);
             checked
         }
         Err(failure) => checked.failed(failure),
@@ -230,16 +201,13 @@ impl Checked<'_> {
 }
 
 impl Document<'_> {
-    fn write(&self, several: bool, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         for package in &self.packages {
             package.write(out)?;
         }
         for server in &self.servers {
-            let name = match several {
-                true => format!("{}/{}", server.label, server.name),
-                false => server.name.to_owned(),
-            };
-            write!(out, "{:6}  {}: ", server.state, visible(&name))?;
+            let name = connect::title(&self.packages, server.label, server.name);
+            write!(out, "{:6}  {name}: ", server.state)?;
             match (&server.reason, &server.facts, server.tools) {
                 (None, Some(facts), Some(tools)) => writeln!(
                     out,

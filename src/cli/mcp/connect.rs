@@ -17,8 +17,10 @@ use apkit::net::Proxies;
 use apkit::render::visible;
 use apkit::spec::near;
 
-use super::place::{Subject, Subjects};
+use super::args::Several;
 use super::stop::Stop;
+use super::subject::Subject;
+use super::subjects::Subjects;
 use super::trouble::Trouble;
 use crate::cli::failure::{Failure, say};
 use crate::cli::store::was_interrupted;
@@ -101,6 +103,30 @@ pub(super) fn options(subjects: &Subjects, limit: Duration) -> Result<session::O
         },
         room: session::Room::default(),
     })
+}
+
+/// Opens the packages whose servers are asked, and says how.
+///
+/// # Errors
+///
+/// A package is not there, or none has the one server that is meant. That one which
+/// loads no servers has none is for the report to say.
+pub(super) fn open_several(several: &Several) -> Result<(Subjects, session::Options), Failure> {
+    let subjects = Subjects::open(&several.sources, &several.common)?;
+    let options = options(&subjects, several.waiting.limit())?;
+    let loads_all = |subjects: &Subjects| {
+        let mut all = subjects.all.iter();
+        all.all(|subject| subject.plan.disabled.is_empty())
+    };
+    if let (Some(name), Some(first)) = (&several.server, subjects.all.first())
+        && !subjects
+            .servers()
+            .any(|(_, server)| several.is_meant(server))
+        && loads_all(&subjects)
+    {
+        server(&first.plan, name)?;
+    }
+    Ok((subjects, options))
 }
 
 /// What the user gives a server of `package`.
@@ -195,6 +221,14 @@ impl<'d> Looked<'d> {
             writeln!(out, "{label}: no servers")?;
         }
         Ok(())
+    }
+}
+
+/// What stands for a server in a report about these packages.
+pub(super) fn title(packages: &[Looked<'_>], label: &str, server: &str) -> String {
+    match packages {
+        [_] => visible(server).into_owned(),
+        _ => visible(&format!("{label}/{server}")).into_owned(),
     }
 }
 

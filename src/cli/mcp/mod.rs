@@ -10,6 +10,8 @@ mod place;
 mod plan;
 mod serve;
 mod stop;
+mod subject;
+mod subjects;
 mod tools;
 mod trouble;
 
@@ -18,7 +20,10 @@ use super::exit::Exit;
 use super::failure::Failure;
 
 pub(crate) use self::args::Mcp;
+pub(crate) use self::call::SCHEMA as CALL_SCHEMA;
+pub(crate) use self::check::SCHEMA as CHECK_SCHEMA;
 pub(crate) use self::plan::SCHEMA as PLAN_SCHEMA;
+pub(crate) use self::tools::SCHEMA as TOOLS_SCHEMA;
 pub(crate) use self::trouble::Trouble;
 
 use self::args::Command;

@@ -1,6 +1,5 @@
 //! `apkit mcp serve`.
 
-use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io;
 use std::sync::Arc;
@@ -13,8 +12,8 @@ use apkit::render::visible;
 
 use super::args::Common;
 use super::connect::{self, Waiting};
-use super::place::Subjects;
 use super::stop::Stop;
+use super::subjects::Subjects;
 use super::trouble::{Trouble, shown};
 use crate::cli::exit::Exit;
 use crate::cli::failure::{Failure, say};
@@ -63,14 +62,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         wait: arguments.wait.map(Duration::from_secs),
         allowed,
     };
-    let mut roots = HashSet::new();
     let mut servers = Vec::new();
     for subject in &subjects.all {
         let plan = &subject.plan;
-        // The same package by two names.
-        if !roots.insert(&plan.root) {
-            continue;
-        }
         for problem in &plan.disabled {
             tell(&format!("package {}: {problem}", subject.label));
         }

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::ffi::OsString;
 use std::io::{self, Write};
 
-use clap::{Args, ValueHint};
+use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -15,12 +14,16 @@ use apkit::mcp::serve::{self, names};
 use apkit::mcp::session::{self, Facts, Tool};
 use apkit::render::{self, visible};
 
-use super::args::Common;
-use super::connect::{self, Looked, Waiting};
-use super::place::{Subject, Subjects};
+use super::args::Several;
+use super::connect::{self, Looked};
+use super::subject::Subject;
+use super::subjects::Subjects;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::output;
+
+/// The JSON Schema (2020-12) of what `--json` writes.
+pub(crate) const SCHEMA: &str = include_str!("../../../schemas/mcp-tools.v1.schema.json");
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,30 +38,15 @@ none, 2 the run failed, 130 interrupted.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// Installed packages, package directories, or sources to fetch
-    #[arg(value_name = "SOURCE", default_value = ".", value_hint = ValueHint::AnyPath)]
-    sources: Vec<OsString>,
-
-    /// Only this server
-    #[arg(long, value_name = "NAME")]
-    server: Option<String>,
-
-    /// Write JSON, with the tools as the servers describe them
-    #[arg(long)]
-    json: bool,
-
     #[command(flatten)]
-    waiting: Waiting,
-
-    #[command(flatten)]
-    common: Common,
+    several: Several,
 }
 
 /// What a server answered.
 enum Listed {
     Off(String),
     Failed(session::Failure),
-    Tools(Facts, Vec<Tool>),
+    Tools(Facts, Vec<Tool>, Vec<String>),
 }
 
 #[derive(Serialize)]
@@ -78,6 +66,8 @@ struct Server<'d> {
     step: Option<&'static str>,
     /// Why there are no tools.
     reason: Option<String>,
+    /// What its author should mend though it works.
+    warnings: &'d [String],
     /// The last lines of its standard error, if it failed.
     stderr: &'d [String],
     tools: Vec<Described<'d>>,
@@ -123,26 +113,18 @@ struct Words {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let subjects = Subjects::open(&arguments.sources, &arguments.common)?;
-    let options = connect::options(&subjects, arguments.waiting.limit())?;
-    let all = || {
-        let subjects = subjects.all.iter();
-        subjects.flat_map(|subject| {
-            let servers = subject.plan.servers.iter();
-            servers.map(move |server| (subject, server))
-        })
-    };
+    let several = &arguments.several;
+    let (subjects, options) = connect::open_several(several)?;
     // As `apkit mcp serve` with these packages names them.
-    let names = all().map(|(subject, server)| (&*subject.label, &*server.name));
+    let servers: Vec<_> = subjects.servers().collect();
+    let names = servers.iter();
+    let names = names.map(|(subject, server)| (&*subject.label, &*server.name));
     let labels = serve::labels(names);
-    let only = arguments.server.as_ref();
-    let asked: Vec<_> = all()
+    let asked: Vec<_> = servers
+        .into_iter()
         .zip(&labels)
-        .filter(|((_, server), _)| only.is_none_or(|name| *name == server.name))
+        .filter(|((_, server), _)| several.is_meant(server))
         .collect();
-    if let (Some(name), [], Some(first)) = (only, &asked[..], subjects.all.first()) {
-        connect::server(&first.plan, name)?;
-    }
     let lists = asked
         .iter()
         .map(|((subject, server), _)| list(&subjects, &subject.plan.package, server, &options));
@@ -160,10 +142,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             .collect(),
     };
     document.mark_collisions();
-    let several = subjects.all.len() > 1;
-    output::to_stdout(|out| match arguments.json {
+    output::to_stdout(|out| match several.json {
         true => render::write_json(out, &document, true),
-        false => document.write(several, out),
+        false => document.write(out),
     })?;
     subjects.tell_how();
     let is_any_off = document.servers.iter().any(|server| server.state != "ok");
@@ -188,7 +169,10 @@ async fn list(
         Err(failure) => return Listed::Failed(failure),
     };
     let listed = match session.tools().await {
-        Ok(tools) => Listed::Tools(session.facts().clone(), tools),
+        Ok(session::Listed { tools, warning }) => {
+            let warnings = session.stray().into_iter().chain(warning);
+            Listed::Tools(session.facts().clone(), tools, warnings.collect())
+        }
         Err(failure) => Listed::Failed(failure),
     };
     session.close().await;
@@ -202,10 +186,14 @@ impl<'d> Server<'d> {
             Listed::Failed(failure) => (Some(failure.step.word()), &failure.stderr[..]),
             Listed::Off(_) | Listed::Tools(..) => (None, &[][..]),
         };
-        let (state, reason, facts, tools) = match listed {
-            Listed::Off(reason) => ("off", Some(reason.clone()), None, &[][..]),
-            Listed::Failed(failure) => ("failed", Some(failure.sentence()), None, &[][..]),
-            Listed::Tools(facts, tools) => ("ok", None, Some(facts), &tools[..]),
+        let (state, reason) = match listed {
+            Listed::Off(reason) => ("off", Some(reason.clone())),
+            Listed::Failed(failure) => ("failed", Some(failure.sentence())),
+            Listed::Tools(..) => ("ok", None),
+        };
+        let (facts, tools, warnings) = match listed {
+            Listed::Tools(facts, tools, warnings) => (Some(facts), &tools[..], &warnings[..]),
+            Listed::Off(_) | Listed::Failed(_) => (None, &[][..], &[][..]),
         };
         Self {
             package: &subject.plan.package,
@@ -214,6 +202,7 @@ impl<'d> Server<'d> {
             state,
             step,
             reason,
+            warnings,
             stderr,
             tools: tools
                 .iter()
@@ -248,16 +237,12 @@ impl Document<'_> {
         }
     }
 
-    fn write(&self, several: bool, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         for package in &self.packages {
             package.write(out)?;
         }
         for server in &self.servers {
-            let name = match several {
-                true => format!("{}/{}", server.shown, server.name),
-                false => server.name.to_owned(),
-            };
-            let name = visible(&name);
+            let name = connect::title(&self.packages, server.shown, server.name);
             match (&server.reason, server.facts) {
                 (Some(reason), _) => {
                     writeln!(out, "{name}: {}, {}", server.state, visible(reason))?;
@@ -269,6 +254,9 @@ impl Document<'_> {
                     connect::program(facts)
                 )?,
                 (None, None) => writeln!(out, "{name}")?,
+            }
+            for warning in server.warnings {
+                writeln!(out, "  warning: {}", visible(warning))?;
             }
             for line in server.stderr {
                 writeln!(out, "  | {}", visible(line))?;

@@ -4,6 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use apkit::mcp::arguments::{Unfitting, Unreadable};
 use apkit::mcp::plan::Off;
 use apkit::mcp::serve::AllowedError;
 use apkit::mcp::session;
@@ -58,15 +59,27 @@ pub(crate) enum Trouble {
     #[error("read --args from {}: {error}", show(path))]
     ReadArguments { path: PathBuf, error: io::Error },
 
-    /// `--args` is no JSON.
-    #[error("read --args: it is no JSON: {0}")]
-    NoJson(serde_json::Error),
+    /// `--args` is no JSON, or none that can be sent.
+    #[error("read --args: it {}", visible(&.0.to_string()))]
+    NoJson(#[from] Unreadable),
 
     /// `--args` is no object.
     #[error(
         "read --args: it is {0}, and the arguments of a tool are an object, such as '{{\"path\": \"a\"}}'"
     )]
     NoObject(&'static str),
+
+    /// An `--arg` is not written as one.
+    #[error("read --arg: write NAME=VALUE")]
+    NoArgument,
+
+    /// A name is given a value twice.
+    #[error("read --arg: `{}` has a value already, {by}", visible(name))]
+    ArgumentTwice { name: String, by: &'static str },
+
+    /// The tool does not take an `--arg`.
+    #[error("read --arg: {}", visible(&.0.to_string()))]
+    Unfitting(#[from] Unfitting),
 
     /// `--allowed-tools` is no list of tools.
     #[error("read --allowed-tools: {0}")]

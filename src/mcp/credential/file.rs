@@ -84,12 +84,7 @@ impl Keys {
             line: None,
             problem,
         };
-        let file = open_private(path).map_err(|problem| {
-            // It names the file itself where that helps.
-            let named = format!("{}: ", path.display());
-            let problem = problem.strip_prefix(&named).unwrap_or(&problem);
-            error(problem.to_owned())
-        })?;
+        let file = open_private(path).map_err(error)?;
         let mut text = String::new();
         file.take(MAX_BYTES + 1)
             .read_to_string(&mut text)

@@ -65,7 +65,9 @@ impl Value {
     pub(super) fn problem(&self, environment: &BTreeMap<OsString, OsString>) -> Option<String> {
         match &self.from {
             From::Variable(name) => variable(name, environment).err(),
-            From::File(path) => open_private(path).err(),
+            From::File(path) => open_private(path)
+                .err()
+                .map(|problem| named(path, &problem)),
             From::Command(_) | From::Stored(_) => None,
         }
     }
@@ -75,8 +77,9 @@ impl Value {
         let value = match &self.from {
             From::Variable(name) => variable(name, environment)?.to_owned(),
             From::File(path) => {
-                let bytes = read(open_private(path)?)
-                    .map_err(|error| format!("{}: {error}", path.display()))?;
+                let opened = open_private(path);
+                let bytes = opened.and_then(|file| read(file).map_err(|error| error.to_string()));
+                let bytes = bytes.map_err(|problem| named(path, &problem))?;
                 line(bytes).map_err(|problem| format!("{} {problem}", path.display()))?
             }
             From::Command(command) => {
@@ -89,6 +92,11 @@ impl Value {
         };
         Ok(format!("{}{value}", self.prefix))
     }
+}
+
+/// What is wrong with a file.
+fn named(path: &Path, problem: &str) -> String {
+    format!("{}: {problem}", path.display())
 }
 
 fn variable<'e>(
@@ -105,23 +113,19 @@ fn variable<'e>(
 }
 
 /// Opens a file that nobody but its owner may read: others may have written what
-/// they may read, and a credential that they read is none.
+/// they may read, and a credential that they read is none. What is wrong is said
+/// without its name.
 pub(super) fn open_private(path: &Path) -> Result<File, String> {
-    let shown = path.display();
     let file = sys::open_regular(path).map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidInput => format!("{shown} is no regular file"),
-        _ => format!("{shown}: {error}"),
+        io::ErrorKind::InvalidInput => "it is no regular file".to_owned(),
+        _ => error.to_string(),
     })?;
-    let metadata = file
-        .metadata()
-        .map_err(|error| format!("{shown}: {error}"))?;
+    let metadata = file.metadata().map_err(|error| error.to_string())?;
     if !sys::is_own(&metadata) {
-        return Err(format!("{shown} belongs to another user, who may read it"));
+        return Err("it belongs to another user, who may read it".to_owned());
     }
     if !sys::is_private(&metadata) {
-        return Err(format!(
-            "other users may read {shown}; run chmod 600 {shown}"
-        ));
+        return Err("other users may read it; chmod 600 keeps them out".to_owned());
     }
     Ok(file)
 }

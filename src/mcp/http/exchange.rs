@@ -218,6 +218,11 @@ impl Exchange {
         }
     }
 
+    /// Notes what the server sent that is no message.
+    pub(super) fn pass_over(&self, text: &str) {
+        self.watch.pass_over(|| self.masked(text));
+    }
+
     /// `text` without the values of credentials.
     pub(super) fn masked(&self, text: &str) -> String {
         self.headers.masked(text).into_owned()

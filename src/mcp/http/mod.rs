@@ -11,7 +11,9 @@
 //! | `redirect` | the one rule for redirects |
 //! | `headers` | the one rule for whose header wins |
 //! | `events` | server-sent events out of bytes, with bounds |
+//! | `heard` | which of the messages in a text is the answer to a request |
 //! | `failure` | [`Failure`]: what goes wrong, told apart |
+//! | `watch` | [`Watch`]: what can be seen of a connection from outside |
 //!
 //! Rules that hold for both:
 //!
@@ -25,18 +27,20 @@ mod events;
 mod exchange;
 mod failure;
 mod headers;
+mod heard;
 mod redirect;
 mod resume;
 mod sse;
 mod streamable;
+mod watch;
 
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 pub use failure::{Failure, Hint, StartError};
 pub use sse::Sse;
 pub use streamable::Streamable;
+pub use watch::{Stray, Watch};
 
 use url::Host;
 
@@ -196,24 +200,6 @@ pub fn sse(
     rules: &Rules,
 ) -> Result<Sse, StartError> {
     exchange::Exchange::new(endpoint, credentials, rules).map(Sse::start)
-}
-
-/// What went wrong last on a connection: rmcp does not hand on every cause.
-#[derive(Debug, Clone, Default)]
-pub struct Watch(Arc<Mutex<Option<String>>>);
-
-impl Watch {
-    /// The last failure, as a sentence.
-    pub fn last(&self) -> Option<String> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    fn note(&self, failure: &Failure) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure.to_string());
-    }
 }
 
 #[cfg(test)]

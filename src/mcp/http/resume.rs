@@ -3,35 +3,23 @@
 //! without a break: taken up by itself it hurries without a pause after an error,
 //! and loses the reason when it gives up.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::{BoxStream, unfold};
 use rmcp::transport::streamable_http_client::SseError;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::{Value, json};
+use serde_json::Value;
 use sse_stream::Sse;
 
 use super::events::{Event, Events};
 use super::exchange::{EVENTS, Exchange, own};
 use super::failure::{Failure, Hint};
 use super::headers::Field;
-use crate::mcp::wire;
+use super::heard::{Heard, instead, unreadable};
+use crate::mcp::wire::{self, Texts};
 use crate::net::{ErrorKind, shown};
-
-/// What a message is about.
-#[derive(Deserialize)]
-struct Outline {
-    id: Option<Value>,
-    method: Option<IgnoredAny>,
-}
-
-/// An error in place of the answer to the request `id`.
-pub(super) fn instead(id: &Value, failure: &Failure) -> String {
-    let error = wire::lost(failure.to_string());
-    json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
-}
 
 /// Whether a failure stays as it is however often it is tried.
 pub(super) fn is_lasting(failure: &Failure) -> bool {
@@ -64,6 +52,8 @@ pub(super) struct Resumable {
     /// The request whose answer the stream is for; without it, the stream is for
     /// what the server says unasked.
     request: Option<Value>,
+    /// Messages that came together and are handed on one by one.
+    ready: VecDeque<String>,
     answered: bool,
     over: bool,
     last_id: Option<String>,
@@ -85,6 +75,7 @@ impl Resumable {
             own: own_headers,
             events,
             request,
+            ready: VecDeque::new(),
             answered: false,
             over: false,
             last_id: None,
@@ -97,7 +88,6 @@ impl Resumable {
     pub(super) fn into_stream(self) -> BoxStream<'static, Result<Sse, SseError>> {
         unfold(self, |mut stream| async move {
             let data = stream.next().await?;
-            let data = stream.exchange.rules.results.for_rmcp(&data).into_owned();
             Some((Ok(Sse::default().data(data)), stream))
         })
         .boxed()
@@ -122,15 +112,18 @@ impl Resumable {
     /// The next message; `None` is the end of a stream that has done its work.
     async fn message(&mut self) -> Result<Option<String>, Failure> {
         loop {
+            if let Some(message) = self.ready.pop_front() {
+                return Ok(Some(message));
+            }
             let Some(events) = &mut self.events else {
                 self.open(None).await?;
                 continue;
             };
             let failure = match events.next().await {
-                Ok(Some(event)) => match self.take(event)? {
-                    Some(message) => return Ok(Some(message)),
-                    None => continue,
-                },
+                Ok(Some(event)) => {
+                    self.take(event)?;
+                    continue;
+                }
                 Ok(None) => None,
                 Err(error) => Some(Failure::from(error)),
             };
@@ -157,48 +150,43 @@ impl Resumable {
         }
     }
 
-    /// The message of an event, if it has one.
-    fn take(&mut self, event: Event) -> Result<Option<String>, Failure> {
+    /// Takes the messages of an event.
+    fn take(&mut self, event: Event) -> Result<(), Failure> {
         if event.id.is_some() {
             self.last_id.clone_from(&event.id);
             self.failed = 0;
         }
         self.asked = event.retry.or(self.asked);
-        let address = || shown(&self.exchange.home);
         if event.kind == "endpoint" {
             return Err(Failure::Message {
-                address: address(),
+                address: shown(&self.exchange.home),
                 detail: "it announces an endpoint, as servers of the older transport do; its entry needs \"type\": \"sse\"".to_owned(),
             });
         }
         if !event.is_message() {
-            return Ok(None);
+            return Ok(());
         }
         self.failed = 0;
-        let bad = |error: serde_json::Error| Failure::Message {
-            address: address(),
-            detail: self.exchange.masked(&error.to_string()),
-        };
-        let outline: Outline = match serde_json::from_str(&event.data) {
-            Ok(outline) => outline,
+        let texts = wire::texts(&event.data).and_then(|texts| match texts {
+            Texts::One(text) => serde_json::from_str(text).map(|_: IgnoredAny| vec![text]),
+            Texts::Batch(texts) => Ok(texts),
+        });
+        let texts = match texts {
+            Ok(texts) => texts,
             // Nobody waits for it.
-            Err(_) if self.request.is_none() => return Ok(None),
-            Err(error) => return Err(bad(error)),
+            Err(_) if self.request.is_none() => {
+                self.exchange.pass_over(&event.data);
+                return Ok(());
+            }
+            Err(error) => return Err(unreadable(&self.exchange, &error)),
         };
-        let due = self
-            .request
-            .as_ref()
-            .is_some_and(|request| outline.method.is_none() && answers(&outline.id, request));
-        if due {
-            // rmcp drops what it cannot read, and the request would wait for ever.
-            self.exchange
-                .rules
-                .results
-                .message(&event.data)
-                .map_err(bad)?;
-            self.answered = true;
+        if texts.is_empty() {
+            self.exchange.pass_over(&event.data);
         }
-        Ok(Some(event.data))
+        let heard = Heard::of(&self.exchange, texts, self.request.as_ref());
+        self.answered |= heard.is_answered;
+        self.ready.extend(heard.messages);
+        Ok(())
     }
 
     /// Opens the stream anew until that works or is no use.
@@ -228,36 +216,5 @@ impl Resumable {
                 }
             }
         }
-    }
-}
-
-/// Whether an answer with this `id` is one to `request`. Some servers make numbers
-/// texts.
-pub(super) fn answers(id: &Option<Value>, request: &Value) -> bool {
-    match id {
-        Some(Value::String(text)) => {
-            request.as_str() == Some(text)
-                || request
-                    .as_i64()
-                    .is_some_and(|number| number.to_string() == *text)
-        }
-        Some(id) => id == request,
-        None => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::answers;
-    use serde_json::{Value, json};
-
-    #[test]
-    fn identifiers_are_compared_as_servers_write_them() {
-        assert!(answers(&Some(json!(7)), &json!(7)));
-        assert!(answers(&Some(json!("7")), &json!(7)));
-        assert!(answers(&Some(json!("a")), &json!("a")));
-        assert!(!answers(&Some(json!(8)), &json!(7)));
-        assert!(!answers(&Some(Value::Null), &json!(7)));
-        assert!(!answers(&None, &json!(7)));
     }
 }

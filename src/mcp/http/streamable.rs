@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
 use http::{HeaderName, HeaderValue};
 use rmcp::RoleClient;
@@ -16,7 +17,6 @@ use rmcp::transport::common::client_side_sse::NeverRetry;
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpClientTransport,
     StreamableHttpClientTransportConfig, StreamableHttpError, StreamableHttpPostResponse,
-    StreamableHttpResponseLimits,
 };
 use serde_json::Value;
 use sse_stream::Sse;
@@ -25,7 +25,9 @@ use super::Watch;
 use super::exchange::{EVENTS, Exchange, JSON, own};
 use super::failure::{Failure, Hint};
 use super::headers::Field;
-use super::resume::{Resumable, answers, is_lasting};
+use super::heard::{Heard, due, instead, unreadable};
+use super::resume::{Resumable, is_lasting};
+use crate::mcp::wire::{self, Texts};
 use crate::net::{AsyncResponse, Method, shown};
 
 /// The longest session identifier that is taken, in bytes.
@@ -161,10 +163,7 @@ impl Client {
                 address: shown(&response.url),
                 detail: "it accepts the request and does not answer it".to_owned(),
             }),
-            (200..300, Some(JSON)) => self
-                .answer(response, &request)
-                .await
-                .and_then(|message| Ok(StreamableHttpPostResponse::Json(message, name?))),
+            (200..300, Some(JSON)) => self.answer(response, &request, name).await,
             (200..300, Some(EVENTS)) => name.map(|name| {
                 let events = self.0.events(response, true);
                 let exchange = self.0.clone();
@@ -187,25 +186,50 @@ impl Client {
         answer.map_err(|failure| self.fail(failure))
     }
 
-    /// The answer to `request` in one JSON text.
+    /// The answer to `request` in one JSON text. Beside it in a batch may stand other
+    /// messages, which rmcp takes from a stream alone.
     async fn answer(
         &self,
         response: AsyncResponse,
         request: &Value,
-    ) -> Result<ServerJsonRpcMessage, Failure> {
-        let address = shown(&response.url);
+        session: Result<Option<String>, Failure>,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let none = Failure::Message {
+            address: shown(&response.url),
+            detail: "it is not the answer to the request".to_owned(),
+        };
         let text = self.0.text(response).await?;
-        let bad = |detail| Failure::Message { address, detail };
-        match self
-            .0
-            .rules
-            .results
-            .message(&String::from_utf8_lossy(&text))
-        {
-            Ok(message) => due(message, request)
-                .ok_or_else(|| bad("it is not the answer to the request".to_owned())),
-            Err(error) => Err(bad(self.0.masked(&error.to_string()))),
+        let text = String::from_utf8_lossy(&text);
+        let texts = wire::texts(&text).map_err(|error| unreadable(&self.0, &error))?;
+        let texts = match texts {
+            Texts::Batch(texts) => texts,
+            Texts::One(text) => {
+                let message = self.0.rules.results.message(text);
+                let message = message.map_err(|error| unreadable(&self.0, &error))?;
+                let message = due(message, request).ok_or(none)?;
+                return Ok(StreamableHttpPostResponse::Json(message, session?));
+            }
+        };
+        let results = self.0.rules.results;
+        let nameless = texts
+            .iter()
+            .find_map(|text| due(results.message(text).ok()?, request));
+        let mut heard = Heard::of(&self.0, texts, Some(request));
+        if !heard.is_answered {
+            heard.messages.push(match nameless {
+                Some(error) => {
+                    serde_json::to_string(&error).map_err(|error| unreadable(&self.0, &error))?
+                }
+                None => {
+                    self.0.watch.note(&none);
+                    instead(request, &none)
+                }
+            });
         }
+        let messages = heard.messages.into_iter();
+        let events = messages.map(|message| Ok(Sse::default().data(message)));
+        let stream = futures_util::stream::iter(events).boxed();
+        Ok(StreamableHttpPostResponse::Sse(stream, session?))
     }
 
     /// A refused request: its JSON-RPC error, if it has one; nothing if the server has
@@ -259,22 +283,6 @@ fn is_about_session(text: &[u8]) -> bool {
     error.error.message.to_ascii_lowercase().contains("session")
 }
 
-/// `message` if it answers `request`. An error may leave out what it answers.
-fn due(mut message: ServerJsonRpcMessage, request: &Value) -> Option<ServerJsonRpcMessage> {
-    let id = match &mut message {
-        ServerJsonRpcMessage::Response(response) => Some(&response.id),
-        ServerJsonRpcMessage::Error(error) => {
-            if error.id.is_none() {
-                error.id = serde_json::from_value(request.clone()).ok();
-            }
-            error.id.as_ref()
-        }
-        _ => None,
-    };
-    let id = serde_json::to_value(id?).ok();
-    answers(&id, request).then_some(message)
-}
-
 /// The identifier of the session that an answer begins: visible ASCII (MCP
 /// 2025-11-25, transports: session management).
 fn session_name(response: &AsyncResponse) -> Result<Option<String>, Failure> {
@@ -308,6 +316,8 @@ fn session_fields(session: Option<&str>, own_headers: &Own) -> Vec<Field> {
 impl StreamableHttpClient for Client {
     type Error = Failure;
 
+    /// rmcp asks with limits of its own, and by default through this: those of the
+    /// rules hold, which it does not know.
     async fn post_message(
         &self,
         _uri: Arc<str>,
@@ -315,19 +325,6 @@ impl StreamableHttpClient for Client {
         session_id: Option<Arc<str>>,
         _auth_header: Option<String>,
         custom_headers: Own,
-    ) -> Result<StreamableHttpPostResponse, Error> {
-        self.post(message, session_id, custom_headers).await
-    }
-
-    /// The limits are those of the rules, which rmcp does not know.
-    async fn post_message_with_response_limits(
-        &self,
-        _uri: Arc<str>,
-        message: ClientJsonRpcMessage,
-        session_id: Option<Arc<str>>,
-        _auth_header: Option<String>,
-        custom_headers: Own,
-        _limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, Error> {
         self.post(message, session_id, custom_headers).await
     }

@@ -1,5 +1,6 @@
 //! Requests of the host to the servers below, and their answers back.
 
+mod batch;
 mod calls;
 mod greeting;
 
@@ -19,7 +20,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use super::allowed::Allowed;
-use super::host::{self, Line, Message, Out};
+use super::host::{self, Line, Message, Out, Said};
 use super::table::Table;
 use super::upstream::{State, Upstream, lock};
 use super::{Launcher, Report, patience};
@@ -45,6 +46,8 @@ struct Bridge {
     /// Calls on their way, by the host's identifier.
     calls: Mutex<HashMap<String, oneshot::Sender<Option<String>>>>,
     level: Arc<Mutex<Option<Value>>>,
+    /// The version that is spoken with the host, once it asked for one.
+    version: Mutex<Option<&'static str>>,
     /// `initialize` was asked and is not answered yet.
     greeting: watch::Sender<bool>,
     /// The host has been told which tools there are.
@@ -96,6 +99,7 @@ pub(super) async fn run(
         table: Mutex::default(),
         calls: Mutex::default(),
         level,
+        version: Mutex::default(),
         greeting: watch::Sender::new(false),
         listed: AtomicBool::new(false),
         told: Mutex::default(),
@@ -165,23 +169,32 @@ impl Bridge {
                 return self.out.error(None, &error).await;
             }
         };
-        for message in host::messages(&line) {
-            // One line can hold very many.
-            while tasks.len() >= TASKS {
-                tasks.join_next().await;
+        match host::said(&line) {
+            Said::One(message) => self.take(message, tasks).await,
+            Said::Batch(texts) => self.batch(texts, tasks).await,
+        }
+    }
+
+    async fn take(
+        self: &Arc<Self>,
+        message: Result<Message<'_>, ErrorData>,
+        tasks: &mut JoinSet<()>,
+    ) {
+        // One line can hold very many.
+        while tasks.len() >= TASKS {
+            tasks.join_next().await;
+        }
+        match message {
+            Ok(Message::Request { id, method, params }) => {
+                self.request(id, &method, params, tasks).await;
             }
-            match message {
-                Ok(Message::Request { id, method, params }) => {
-                    self.request(id, &method, params, tasks).await;
+            Ok(Message::Notification { method, params }) => {
+                if method == "notifications/cancelled" {
+                    self.cancel(params);
                 }
-                Ok(Message::Notification { method, params }) => {
-                    if method == "notifications/cancelled" {
-                        self.cancel(params);
-                    }
-                }
-                Ok(Message::Answer) => {}
-                Err(error) => self.out.error(None, &error).await,
             }
+            Ok(Message::Answer) => {}
+            Err(error) => self.out.error(None, &error).await,
         }
     }
 
@@ -204,13 +217,14 @@ impl Bridge {
                         .and_then(Value::as_str);
                     *lock(&self.wait) = patience(name);
                 }
+                let version = asked.as_ref().map(|asked| asked.protocol_version.as_str());
+                let version = greeting::version(version);
+                *lock(&self.version) = Some(version);
                 let (bridge, id) = (Arc::clone(self), id.to_owned());
                 self.greeting.send_replace(true);
                 tasks.spawn(async move {
                     bridge.settle().await;
-                    let result = bridge
-                        .initialized(asked.as_ref().map(|asked| asked.protocol_version.as_str()))
-                        .to_string();
+                    let result = bridge.initialized(version).to_string();
                     bridge.out.result(&id, &result).await;
                     bridge.greeting.send_replace(false);
                 });

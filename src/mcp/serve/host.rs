@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 
 use crate::mcp::session::Room;
 use crate::mcp::session::Waiting;
+use crate::mcp::wire::{self, Texts};
 
 /// The longest line that is read.
 const LONGEST: usize = 64 << 20;
@@ -193,28 +194,36 @@ struct Envelope<'t> {
     params: Option<&'t RawValue>,
 }
 
-/// The messages of a line: one, or those of a batch, which version 2025-03-26
-/// of the protocol has.
-pub(super) fn messages(line: &[u8]) -> Vec<Result<Message<'_>, ErrorData>> {
-    let parsed = std::str::from_utf8(line).ok().and_then(|text| {
-        let value: Option<&RawValue> = serde_json::from_str(text).ok();
-        value
-    });
-    let Some(value) = parsed else {
-        return vec![Err(ErrorData::parse_error(
-            "the line is no JSON",
-            None::<Value>,
-        ))];
+/// What a line holds.
+pub(super) enum Said<'t> {
+    One(Result<Message<'t>, ErrorData>),
+    /// The messages of a batch, each read by [`message`].
+    Batch(Vec<&'t str>),
+}
+
+/// Reads a line.
+pub(super) fn said(line: &[u8]) -> Said<'_> {
+    let no_json = || ErrorData::parse_error("the line is no JSON", None::<Value>);
+    let Ok(text) = std::str::from_utf8(line) else {
+        return Said::One(Err(no_json()));
     };
-    match serde_json::from_str::<Vec<&RawValue>>(value.get()) {
-        Ok(batch) if !batch.is_empty() => batch.into_iter().map(message).collect(),
-        _ => vec![message(value)],
+    match wire::texts(text) {
+        Ok(Texts::Batch(texts)) => Said::Batch(texts),
+        Ok(Texts::One(text)) => Said::One(match serde_json::from_str::<&RawValue>(text) {
+            Ok(value) => message(value.get()),
+            Err(_) => Err(no_json()),
+        }),
+        Err(error) if error.is_data() => {
+            Said::One(Err(ErrorData::invalid_request(error.to_string(), None)))
+        }
+        Err(_) => Said::One(Err(no_json())),
     }
 }
 
-fn message(value: &RawValue) -> Result<Message<'_>, ErrorData> {
+/// Reads one message of JSON.
+pub(super) fn message(text: &str) -> Result<Message<'_>, ErrorData> {
     let invalid = || ErrorData::invalid_request("no message of JSON-RPC 2.0", None::<Value>);
-    let envelope: Envelope<'_> = serde_json::from_str(value.get()).map_err(|_| invalid())?;
+    let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|_| invalid())?;
     match (envelope.id, envelope.method) {
         (Some(id), _) if id.get().starts_with(['{', '[']) => Err(invalid()),
         (Some(id), Some(method)) => Ok(Message::Request {
@@ -244,7 +253,10 @@ mod tests {
                 Ok(Message::Answer) => "answer".to_owned(),
                 Err(error) => error.code.0.to_string(),
             };
-            messages(line.as_bytes()).into_iter().map(name).collect()
+            match said(line.as_bytes()) {
+                Said::One(message) => vec![name(message)],
+                Said::Batch(texts) => texts.into_iter().map(|text| name(message(text))).collect(),
+            }
         };
         assert_eq!(kinds(r#"{"id":"a","method":"ping"}"#), ["\"a\" ping"]);
         assert_eq!(kinds(r#"{"id":1.5,"method":"p\u0069ng"}"#), ["1.5 ping"]);
@@ -254,7 +266,8 @@ mod tests {
             kinds(r#"[{"id":1,"method":"a"},{"method":"b"},3]"#),
             ["1 a", "b", "-32600"]
         );
-        assert_eq!(kinds("[]"), ["-32600"]);
+        assert_eq!(kinds("[]"), [""; 0]);
+        assert_eq!(kinds(&format!("[{}1]", "1,".repeat(10_000))), ["-32600"]);
         assert_eq!(kinds("{"), ["-32700"]);
         assert_eq!(kinds(r#"{"id":{},"method":"a"}"#), ["-32600"]);
     }

@@ -61,6 +61,8 @@ pub(super) struct Upstream {
     launcher: Box<dyn Launcher>,
     state: watch::Sender<State>,
     wanted: Notify,
+    /// What was told of its list of tools last.
+    told: Mutex<Option<String>>,
     /// Counts every change of every server.
     changes: Arc<watch::Sender<u64>>,
     /// What the host wants to be logged: the parameters of `logging/setLevel`.
@@ -81,6 +83,7 @@ impl Upstream {
             launcher,
             state: watch::Sender::new(State::Opening),
             wanted: Notify::new(),
+            told: Mutex::default(),
             changes,
             level,
         }
@@ -126,7 +129,7 @@ impl Upstream {
     pub(super) async fn keep(self: Arc<Self>, out: Out, report: Arc<dyn Fn(&str) + Send + Sync>) {
         let mut pause = PAUSE;
         loop {
-            let opened = self.open().await;
+            let opened = self.open(&*report).await;
             let failure = match opened {
                 Ok((session, logs, tools)) => {
                     let since = Instant::now();
@@ -158,15 +161,35 @@ impl Upstream {
         }
     }
 
-    async fn open(&self) -> Result<(Session, Logs, Vec<Tool>), Failure> {
+    async fn open(
+        &self,
+        report: &(dyn Fn(&str) + Send + Sync),
+    ) -> Result<(Session, Logs, Vec<Tool>), Failure> {
         let (session, logs) = self.launcher.open().await?;
-        match session.tools().await {
+        match self.list(&session, report).await {
             Ok(tools) => Ok((session, logs, tools)),
             Err(failure) => {
                 session.close().await;
                 Err(failure)
             }
         }
+    }
+
+    /// The tools of the server. What is wrong with its list is told once.
+    async fn list(
+        &self,
+        session: &Session,
+        report: &(dyn Fn(&str) + Send + Sync),
+    ) -> Result<Vec<Tool>, Failure> {
+        let listed = session.tools().await?;
+        let mut told = lock(&self.told);
+        if let Some(warning) = &listed.warning
+            && told.as_ref() != Some(warning)
+        {
+            report(&format!("server `{}`: {warning}", self.label));
+        }
+        *told = listed.warning;
+        Ok(listed.tools)
     }
 
     /// Follows what the server says by itself until it ends.
@@ -181,7 +204,7 @@ impl Upstream {
             tokio::select! {
                 failure = session.ended() => return failure,
                 () = session.tools_changed() => {
-                    match session.tools().await {
+                    match self.list(session, report).await {
                         Ok(tools) => self.set(State::Up(session.clone(), tools.into())),
                         Err(failure) => report(&self.named(failure).to_string()),
                     }

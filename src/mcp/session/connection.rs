@@ -30,7 +30,7 @@ pub(super) struct Words {
     pub(super) ending: Option<String>,
     /// The last lines of standard error.
     pub(super) stderr: Vec<String>,
-    /// What it wrote to standard output that is no message.
+    /// What it sent or wrote to standard output that is no message.
     pub(super) stray: Option<String>,
 }
 

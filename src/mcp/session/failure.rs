@@ -47,7 +47,7 @@ pub struct Failure {
     pub cause: String,
     /// The way out, if one is known.
     pub help: Option<String>,
-    /// What its process wrote to standard output that is no message, in a sentence.
+    /// What it sent or wrote to standard output that is no message, in a sentence.
     pub stray: Option<Box<str>>,
     /// The last lines that its process wrote to standard error.
     pub stderr: Vec<String>,

@@ -66,7 +66,7 @@ async fn older_versions_are_spoken_and_unknown_ones_refused_by_name() {
         let session = with("initialize", reply).await.unwrap();
         assert_eq!(session.facts().protocol_version, version);
         assert!(
-            session.tools().await.unwrap().is_empty(),
+            session.tools().await.unwrap().tools.is_empty(),
             "it offers no tools"
         );
     }
@@ -147,7 +147,7 @@ async fn tools_come_page_by_page_in_order_of_their_names() {
         .tools()
         .await
         .unwrap();
-    let texts: Vec<&str> = tools.iter().map(|tool| tool.raw.get()).collect();
+    let texts: Vec<&str> = tools.tools.iter().map(|tool| tool.raw.get()).collect();
     assert_eq!(
         texts,
         [r#"{"name": "a"}"#, r#"{"name": "b", "z": 1, "a": 2}"#]

@@ -25,6 +25,15 @@ pub struct Tool {
     pub raw: Box<RawValue>,
 }
 
+/// What a server lists.
+#[derive(Debug, Clone, Default)]
+pub struct Listed {
+    /// Its tools, in order of their names.
+    pub tools: Vec<Tool>,
+    /// What is in its list and of no use, in a sentence.
+    pub warning: Option<String>,
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Page {
@@ -45,7 +54,7 @@ pub(super) async fn list(
     facts: &Facts,
     connection: &Connection,
     limit: Option<Duration>,
-) -> Result<Vec<Tool>, Failure> {
+) -> Result<Listed, Failure> {
     let pages = pages(server, facts, connection);
     let Some(limit) = limit else {
         return pages.await;
@@ -58,14 +67,15 @@ pub(super) async fn list(
         })
 }
 
-async fn pages(server: &str, facts: &Facts, connection: &Connection) -> Result<Vec<Tool>, Failure> {
+async fn pages(server: &str, facts: &Facts, connection: &Connection) -> Result<Listed, Failure> {
     // Whoever does not offer tools is not asked for them.
     if !facts.capabilities.contains_key("tools") {
-        return Ok(Vec::new());
+        return Ok(Listed::default());
     }
     let secrets = connection.secrets();
     let failed = |cause: String| Failure::new(server, Step::ListTools, secrets.masked(&cause));
     let mut tools: Vec<Tool> = Vec::new();
+    let mut nameless = Nameless::default();
     let mut bytes = 0_usize;
     let mut seen = HashSet::new();
     let mut cursor: Option<String> = None;
@@ -80,12 +90,14 @@ async fn pages(server: &str, facts: &Facts, connection: &Connection) -> Result<V
         bytes = bytes.saturating_add(answer.get().len());
         let page: Page = serde_json::from_str(answer.get())
             .map_err(|error| failed(format!("its list of tools cannot be read: {error}")))?;
-        // What has no name cannot be called.
-        tools.extend(page.tools.into_iter().filter_map(|raw| {
-            let Named { name } = serde_json::from_str(raw.get()).ok()?;
-            Some(Tool { name, raw })
-        }));
-        if tools.len() > MOST {
+        for raw in page.tools {
+            match serde_json::from_str(raw.get()) {
+                Ok(Named { name }) if !name.trim().is_empty() => tools.push(Tool { name, raw }),
+                // It cannot be called.
+                _ => nameless.add(tools.len()),
+            }
+        }
+        if tools.len() + nameless.count > MOST {
             return Err(failed(format!("it lists more than {MOST} tools")));
         }
         if bytes > BYTES {
@@ -110,5 +122,37 @@ async fn pages(server: &str, facts: &Facts, connection: &Connection) -> Result<V
         }
     }
     tools.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(tools)
+    let warning = nameless.warning();
+    Ok(Listed { tools, warning })
+}
+
+/// The tools of a list that nobody can call.
+#[derive(Default)]
+struct Nameless {
+    count: usize,
+    /// The place of the first, from 1.
+    first: usize,
+}
+
+impl Nameless {
+    /// One more, behind so many that have a name.
+    fn add(&mut self, named: usize) {
+        if self.count == 0 {
+            self.first = named + 1;
+        }
+        self.count += 1;
+    }
+
+    fn warning(&self) -> Option<String> {
+        let Self { count, first } = self;
+        match count {
+            0 => None,
+            1 => Some(format!(
+                "number {first} of the tools it lists has no usable name and is left out"
+            )),
+            count => Some(format!(
+                "{count} of the tools it lists have no usable name and are left out, the first is number {first}"
+            )),
+        }
+    }
 }

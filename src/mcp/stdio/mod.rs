@@ -14,6 +14,7 @@ mod place;
 mod queue;
 mod watch;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -229,9 +230,18 @@ impl Transport<RoleClient> for Stdio {
                 return Some(message);
             }
             let line = self.lines.next().await?;
-            let read = message::read(&line, self.results);
-            self.lines.took(line, read.is_some());
-            for message in read.unwrap_or_default() {
+            let text = String::from_utf8_lossy(&line);
+            let broken = matches!(text, Cow::Owned(_));
+            let heard = message::read(&text, broken, self.results);
+            if heard.is_useful {
+                heard
+                    .junk
+                    .iter()
+                    .for_each(|text| self.shared.skip(text.as_bytes()));
+            }
+            let (read, is_useful) = (heard.read, heard.is_useful);
+            self.lines.took(line, is_useful);
+            for message in read {
                 match message {
                     message::Read::Message(message) => self.pending.push_back(*message),
                     // It waits for an answer that nobody else would give. If it

@@ -13,8 +13,10 @@ use url::Url;
 use super::super::events::{Event, Events};
 use super::super::exchange::{EVENTS, own};
 use super::super::failure::{Failure, Hint};
-use super::super::resume::{answers, instead, is_lasting};
+use super::super::heard::{answers, instead, unreadable};
+use super::super::resume::is_lasting;
 use super::{Line, State};
+use crate::mcp::wire::{self, Texts};
 use crate::net::{same_origin, shown};
 
 type Inbox = Sender<RxJsonRpcMessage<RoleClient>>;
@@ -122,7 +124,9 @@ impl Listener {
                 self.ready(endpoint);
             } else if event.is_message() {
                 self.failed = 0;
-                self.deliver(&event.data).await?;
+                for text in self.texts(&event.data) {
+                    self.deliver(text).await?;
+                }
             }
         }
         Ok(())
@@ -210,22 +214,34 @@ impl Listener {
             if !event.is_message() {
                 continue;
             }
-            let answer: Option<Value> = serde_json::from_str(&event.data).ok();
-            let answer = answer.filter(|answer| answer.get("method").is_none());
-            let Some(answer) = answer.filter(|answer| answers(&answer.get("id").cloned(), id))
-            else {
-                self.deliver(&event.data).await?;
-                continue;
-            };
-            if answer.get("result").is_some() {
-                return Ok(());
+            let mut begins = None;
+            for text in self.texts(&event.data) {
+                let answer: Option<Value> = serde_json::from_str(text).ok();
+                let answer = answer.filter(|answer| answer.get("method").is_none());
+                match answer.filter(|answer| answers(&answer.get("id").cloned(), id)) {
+                    Some(answer) => begins = Some(answer.get("result").is_some()),
+                    None => self.deliver(text).await?,
+                }
             }
-            return Err(self.line.closed("it does not begin another session"));
+            match begins {
+                Some(true) => return Ok(()),
+                Some(false) => return Err(self.line.closed("it does not begin another session")),
+                None => {}
+            }
         }
         Err(Failure::Ended {
             address: shown(&self.line.exchange.home),
             detail: None,
         })
+    }
+
+    /// The texts of the messages of an event.
+    fn texts<'d>(&self, data: &'d str) -> Vec<&'d str> {
+        let texts = wire::texts(data).map(Texts::all).unwrap_or_default();
+        if texts.is_empty() {
+            self.line.exchange.pass_over(data);
+        }
+        texts
     }
 
     /// Hands a message on.
@@ -252,15 +268,12 @@ impl Listener {
         let message = match results.message(data) {
             Ok(message) => message,
             Err(error) => {
-                let failure = Failure::Message {
-                    address: shown(&self.line.exchange.home),
-                    detail: self.line.exchange.masked(&error.to_string()),
-                };
-                self.line.exchange.watch.note(&failure);
                 let Some(request) = request else {
                     // Nobody waits for it.
+                    self.line.exchange.pass_over(data);
                     return Ok(());
                 };
+                let failure = unreadable(&self.line.exchange, &error);
                 return self.answer_with(&request, &failure).await;
             }
         };

@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use super::Bridge;
+use crate::mcp::arguments;
 use crate::mcp::serve::members::Members;
 use crate::mcp::serve::table::Table;
 use crate::mcp::serve::upstream::{Upstream, lock};
@@ -168,9 +169,8 @@ fn called(params: Option<&RawValue>) -> Result<(String, Value), String> {
     let Ok(Named { name }) = serde_json::from_str(text) else {
         return Err("tools/call needs the name of a tool".to_owned());
     };
-    // JSON has numbers, texts and depths that are read by nobody.
-    let params = serde_json::from_str(text)
-        .map_err(|error| format!("the parameters hold what cannot be passed on: {error}"))?;
+    let params = arguments::read(text)
+        .map_err(|error| format!("the parameters cannot be passed on: what is there {error}"))?;
     Ok((name, params))
 }
 

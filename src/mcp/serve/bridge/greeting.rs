@@ -11,11 +11,8 @@ use crate::mcp::session::{LATEST, VERSIONS};
 const INSTRUCTIONS: (usize, usize) = (4_000, 16_000);
 
 impl Bridge {
-    /// The result of `initialize`, for the version that the host asks for.
-    pub(super) fn initialized(&self, asked: Option<&str>) -> Value {
-        let version = asked
-            .filter(|asked| VERSIONS.contains(asked))
-            .unwrap_or(LATEST);
+    /// The result of `initialize` in a session of this version.
+    pub(super) fn initialized(&self, version: &str) -> Value {
         let mut result = json!({
             "protocolVersion": version,
             "capabilities": {"tools": {"listChanged": true}, "logging": {}},
@@ -55,6 +52,13 @@ impl Bridge {
     fn allows(&self, upstream: &Upstream, tool: &str) -> bool {
         upstream.offers(tool, self.allowed.as_ref())
     }
+}
+
+/// The version that is spoken with a host that asks for this one.
+pub(super) fn version(asked: Option<&str>) -> &'static str {
+    let known = VERSIONS.into_iter();
+    let mut known = known.filter(|version| asked == Some(version));
+    known.next().unwrap_or(LATEST)
 }
 
 /// The beginning of `text`, at most `longest` characters of it.

@@ -1,0 +1,217 @@
+//! The packages that one run is about.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use apkit::mcp::credential::Keys;
+use apkit::mcp::http;
+use apkit::mcp::plan::{Launch, Off, ServerPlan};
+use apkit::net::Egress;
+use apkit::source::Source;
+use apkit::store::{POLICY_FILE, Policy, Store};
+
+use super::args::Common;
+use super::gate::{self, Rules};
+use super::keys;
+use super::place;
+use super::subject::{Subject, Terms, planned};
+use super::trouble::Trouble;
+use crate::cli::failure::{Failure, note, show};
+use crate::cli::store::{Place, Session, was_interrupted};
+
+/// The packages that one run is about.
+pub(super) struct Subjects {
+    pub(super) all: Vec<Subject>,
+    pub(super) keys: Keys,
+    /// What may be connected to although it is no part of the internet.
+    pub(super) private: Vec<String>,
+    /// The same as it is judged by.
+    pub(super) egress: Egress,
+    /// The file of the user's own rules.
+    pub(super) rules: PathBuf,
+    pub(super) session: Session,
+}
+
+impl Subjects {
+    /// Finds or fetches the packages and plans what becomes of their servers.
+    ///
+    /// # Errors
+    ///
+    /// One of them is not there.
+    pub(super) fn open(sources: &[OsString], common: &Common) -> Result<Self, Failure> {
+        Self::found(sources, common, false)
+    }
+
+    /// The same without those that are not there, of which it tells.
+    ///
+    /// # Errors
+    ///
+    /// None of them is there.
+    pub(super) fn open_some(sources: &[OsString], common: &Common) -> Result<Self, Failure> {
+        Self::found(sources, common, true)
+    }
+
+    fn found(sources: &[OsString], common: &Common, some_do: bool) -> Result<Self, Failure> {
+        let mut session = Session::start()?;
+        let store = session.store(&common.place)?;
+        // A project's rules are not the user's.
+        let own = match common.place.project {
+            true => session.store(&Place::default()).map(Some),
+            false => Ok(None),
+        };
+        let own = match own {
+            Err(Failure::NoHome) => None,
+            own => own?,
+        };
+        let (own, project) = if common.place.project {
+            (own.as_ref(), Some(store.policy()))
+        } else {
+            (Some(&store), None)
+        };
+        let own_file = own.unwrap_or(&store).root().join(POLICY_FILE);
+        let rules = Rules {
+            allow_stdio: common.allow_stdio,
+            own: own.map(Store::policy),
+            project,
+        };
+        let keys = keys::of(common, &session)?;
+        let private = own.map(Store::policy).into_iter().flat_map(Policy::private);
+        let private: Vec<String> = private.map(str::to_owned).collect();
+        let mut egress = Egress::default();
+        for entry in &private {
+            egress = egress.allow(entry).map_err(Trouble::from)?;
+        }
+        let terms = Terms {
+            common,
+            session: &session,
+            store: &store,
+            rules: &rules,
+            keys: &keys,
+        };
+        let (mut all, mut typed, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+        for source in sources {
+            let found = place::find(source, &session, &store);
+            let opened = found.and_then(|found| planned(found, terms));
+            match opened {
+                // The same package by two names.
+                Ok(subject) if has(&all, &subject) => {}
+                Ok(subject) => {
+                    all.push(subject);
+                    typed.push(source.clone());
+                }
+                Err(failure) if some_do && !was_interrupted() => missing.push(failure),
+                Err(failure) => return Err(failure),
+            }
+        }
+        if all.is_empty()
+            && let Some(failure) = missing.pop()
+        {
+            return Err(failure);
+        }
+        missing.iter().for_each(Failure::tell);
+        label(&mut all, &typed);
+        session.end();
+        for server in all
+            .iter_mut()
+            .flat_map(|subject: &mut Subject| &mut subject.plan.servers)
+        {
+            let denied = match &server.launch {
+                Ok(Launch::StreamableHttp(endpoint) | Launch::Sse(endpoint)) => {
+                    http::judge(endpoint, &egress).err()
+                }
+                _ => None,
+            };
+            if let Some(denied) = denied {
+                server.launch = Err(Off::Unavailable(denied.to_string()));
+            }
+        }
+        let subjects = Self {
+            all,
+            keys,
+            private,
+            egress,
+            rules: own_file,
+            session,
+        };
+        subjects.check_given()?;
+        Ok(subjects)
+    }
+
+    /// Every server with its package.
+    pub(super) fn servers(&self) -> impl Iterator<Item = (&Subject, &ServerPlan)> {
+        self.all.iter().flat_map(|subject| {
+            let servers = subject.plan.servers.iter();
+            servers.map(move |server| (subject, server))
+        })
+    }
+
+    /// Says once how programs are allowed, if some are off for want of that.
+    pub(super) fn tell_how(&self) {
+        let mut servers = self.servers();
+        if servers.any(|(_, server)| server.launch.as_ref().is_err_and(gate::is_unsaid)) {
+            note(&format!(
+                "allow programs once: --allow-stdio; for good: the rule that `apkit mcp plan` shows, in {}",
+                show(&self.rules)
+            ));
+        }
+    }
+
+    /// A credential for a server that is not there is a slip of the pen, and one for
+    /// servers of several packages may be meant for one of them.
+    fn check_given(&self) -> Result<(), Failure> {
+        let servers = || {
+            let servers = self.servers();
+            servers.map(|(subject, server)| (&subject.plan.package, &server.name))
+        };
+        let is_there = |given: &str| {
+            servers().any(|(package, name)| given == name || given == format!("{package}/{name}"))
+        };
+        for given in self.keys.servers_given() {
+            let mut roots = BTreeMap::new();
+            for plan in self.all.iter().map(|subject| &subject.plan) {
+                for server in &plan.servers {
+                    let whole = format!("{}/{}", plan.package, server.name);
+                    if given == server.name || given == whole {
+                        roots.insert(&plan.root, whole);
+                    }
+                }
+            }
+            if roots.len() > 1 {
+                let mut known: Vec<String> = roots.into_values().collect();
+                known.sort();
+                return Err(Failure::SeveralServers {
+                    server: given.to_owned(),
+                    known,
+                });
+            }
+        }
+        match self.keys.servers_given().find(|given| !is_there(given)) {
+            None => Ok(()),
+            Some(server) => Err(Failure::NoServer {
+                server: server.to_owned(),
+                known: servers().map(|(_, name)| name.clone()).collect(),
+            }),
+        }
+    }
+}
+
+/// Whether a package is among these already.
+fn has(all: &[Subject], subject: &Subject) -> bool {
+    all.iter().any(|known| known.plan.root == subject.plan.root)
+}
+
+fn label(subjects: &mut [Subject], sources: &[OsString]) {
+    let names: Vec<String> = subjects
+        .iter()
+        .map(|subject| subject.plan.package.clone())
+        .collect();
+    for (subject, source) in subjects.iter_mut().zip(sources) {
+        let name = &subject.plan.package;
+        let is_alone = names.iter().filter(|other| *other == name).count() == 1;
+        subject.label = match is_alone && !name.is_empty() {
+            true => name.clone(),
+            false => Source::shown(&source.to_string_lossy()),
+        };
+    }
+}
