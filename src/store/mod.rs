@@ -59,8 +59,10 @@ pub use discarded::Discarded;
 pub use error::Error;
 pub use folders::{Copied, Folders, Problem};
 pub use install::{Done, Imported, Options, Outcome};
-pub use lock_file::{Entry, Folder, LockFile, LockFileError, Mode};
-pub use policy::{Denied, FILE as POLICY_FILE, Policy, PolicyError, Program, Start};
+pub use lock_file::{Entry, Folder, LockFile, LockFileError, Mode, SCHEMA as LOCK_SCHEMA};
+pub use policy::{
+    Denied, FILE as POLICY_FILE, Policy, PolicyError, Program, SCHEMA as POLICY_SCHEMA, Start,
+};
 pub use remove::Removed;
 pub use restore::Restored;
 pub use state::{State, Verified};

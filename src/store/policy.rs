@@ -28,6 +28,10 @@ use crate::sys;
 /// Largest file of rules that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
+/// The JSON Schema (2020-12) of the file, for editors: what can be said of its values
+/// without reading them, as ranges of versions have to be, is not in it.
+pub const SCHEMA: &str = include_str!("../../schemas/policy.v1.schema.json");
+
 /// The name of the file.
 pub const FILE: &str = "apkit.toml";
 

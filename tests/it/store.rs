@@ -8,6 +8,7 @@ mod lock;
 mod policy;
 #[cfg(unix)]
 mod progress;
+mod schemas;
 mod sources;
 #[cfg(unix)]
 mod stranger;

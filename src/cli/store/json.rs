@@ -1,4 +1,4 @@
-//! What is said about packages of a store, as JSON. README.md names the members.
+//! What is said about packages of a store, as JSON: `schemas/store.v1.schema.json`.
 
 use std::io::{self, Write};
 
