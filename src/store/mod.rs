@@ -61,7 +61,8 @@ pub use folders::{Copied, Folders, Problem};
 pub use install::{Done, Imported, Options, Outcome};
 pub use lock_file::{Entry, Folder, LockFile, LockFileError, Mode, SCHEMA as LOCK_SCHEMA};
 pub use policy::{
-    Denied, FILE as POLICY_FILE, Policy, PolicyError, Program, SCHEMA as POLICY_SCHEMA, Start,
+    Denied, FILE as POLICY_FILE, Outdated, Policy, PolicyError, Program, SCHEMA as POLICY_SCHEMA,
+    Start,
 };
 pub use remove::Removed;
 pub use restore::Restored;

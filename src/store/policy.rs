@@ -20,7 +20,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 pub(super) use self::install::{Content, Facts};
-pub use self::server::{Program, Start};
+pub use self::server::{Outdated, Program, Start};
 use crate::source::same_host;
 use crate::spec::pattern;
 use crate::sys;
@@ -87,7 +87,12 @@ impl Denied {
 
 /// A rule as messages name it.
 fn written(list: &str, conditions: &str, place: &Place) -> String {
-    format!("[[{list}]] {{ {conditions} }} at {place}")
+    format!("{} at {place}", named(list, conditions))
+}
+
+/// The same without its place.
+fn named(list: &str, conditions: &str) -> String {
+    format!("[[{list}]] {{ {conditions} }}")
 }
 
 /// Where a rule stands.

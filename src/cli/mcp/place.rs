@@ -23,7 +23,7 @@ use super::gate::{self, Rules};
 use super::keys;
 use super::trouble::Trouble;
 use crate::cli::failure::{Failure, note, show, slashed};
-use crate::cli::store::{Place, Scratch, Session, was_interrupted};
+use crate::cli::store::{Scratch, Session, was_interrupted};
 use crate::cli::target::Target;
 
 /// The packages that one run is about.
@@ -86,15 +86,7 @@ impl Subjects {
     fn found(sources: &[OsString], common: &Common, some_do: bool) -> Result<Self, Failure> {
         let mut session = Session::start()?;
         let store = session.store(&common.place)?;
-        // A project's rules are not the user's.
-        let own = match common.place.project {
-            true => session.store(&Place::default()).map(Some),
-            false => Ok(None),
-        };
-        let own = match own {
-            Err(Failure::NoHome) => None,
-            own => own?,
-        };
+        let own = session.own_store(&common.place)?;
         let (own, project) = if common.place.project {
             (own.as_ref(), Some(store.policy()))
         } else {

@@ -77,7 +77,7 @@ pub(super) fn outcome(outcome: Outcome) -> &'static str {
 }
 
 /// A package that is in place.
-pub(super) fn done(done: Done) -> Map<String, Value> {
+pub(super) fn done(done: Done, outdated_rules: Value) -> Map<String, Value> {
     let mut members = Map::new();
     let mut set = |key: &str, value: Value| members.insert(key.to_owned(), value);
     set("name", json!(done.name));
@@ -94,6 +94,7 @@ pub(super) fn done(done: Done) -> Map<String, Value> {
     set("discarded", discarded(&done.discarded));
     set("discarded_unknown", json!(done.discarded.is_unknown));
     set("folders", folders(&done.folders));
+    set("outdated_rules", outdated_rules);
     set("package", package(done.package));
     members
 }

@@ -2,6 +2,7 @@
 //! `remove` and `skills`.
 
 mod args;
+mod gate;
 mod import;
 mod json;
 mod list;
@@ -118,6 +119,18 @@ impl Session {
     fn absolute(&self, path: &Path) -> PathBuf {
         // Without `.`, which the lock file would otherwise hold.
         self.environment.directory.join(path).components().collect()
+    }
+
+    /// The user's own store where the command line names that of a project, if there
+    /// is one: only its rules are the user's.
+    pub(crate) fn own_store(&self, place: &args::Place) -> Result<Option<Store>, Failure> {
+        if !place.project {
+            return Ok(None);
+        }
+        match self.store(&Place::default()) {
+            Err(Failure::NoHome) => Ok(None),
+            own => own.map(Some),
+        }
     }
 
     /// The store that the command line names.
