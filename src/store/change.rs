@@ -34,7 +34,7 @@ use std::time::{Duration, Instant};
 use self::journal::{Journal, NewTree};
 use self::replay::{NEW, forget_next, replay, undo};
 use super::disk::{sync_directory, write_whole};
-use super::folders::Folders;
+use super::folders::{self, Folders, Problem};
 use super::layout::Layout;
 use super::lock_file::LockFile;
 use super::staging::{self, Staging};
@@ -54,6 +54,8 @@ pub(super) struct Writer<'s> {
     base: &'s Path,
     /// What is installed.
     pub(super) lock_file: LockFile,
+    /// What earlier changes have set aside, and cannot be deleted now either.
+    not_deleted: Vec<Problem>,
     _lock: sys::Lock,
 }
 
@@ -98,6 +100,7 @@ impl Store {
             layout: &self.layout,
             base: &self.base,
             lock_file,
+            not_deleted: folders::sweep(&self.layout),
             _lock: lock,
         })
     }
@@ -205,6 +208,13 @@ impl Writer<'_> {
                 Err(error)
             }
         }
+    }
+
+    /// Adds to what is told of the copies of skills what earlier changes have left.
+    pub(super) fn tell_not_deleted(&mut self, folders: &mut Folders) {
+        let told: Vec<&Path> = folders.not_deleted.iter().map(|left| &*left.path).collect();
+        self.not_deleted.retain(|left| !told.contains(&&*left.path));
+        folders.not_deleted.append(&mut self.not_deleted);
     }
 
     /// Removes listings of trees that are no longer installed.

@@ -1,5 +1,7 @@
 //! The store, through the real program.
 
+#[cfg(target_os = "linux")]
+mod aside;
 mod catalogue;
 mod crash;
 mod folders;

@@ -131,6 +131,7 @@ pub(super) fn folders(folders: &Folders) -> Value {
         "removed": removed.collect::<Value>(),
         "outside": folders.outside.iter().map(|path| json!(slashed(path))).collect::<Value>(),
         "already_there": folders.already_there.iter().map(|path| json!(slashed(path))).collect::<Value>(),
+        "not_deleted": problems(&folders.not_deleted),
         "kept": folders.kept.iter().map(|path| json!(slashed(path))).collect::<Value>(),
     })
 }

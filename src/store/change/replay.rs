@@ -32,7 +32,7 @@ pub(super) fn replay(layout: &Layout, journal: &Journal) -> Result<Folders, Erro
         None => set_aside(&place, &staging.join(OLD))?,
     }
     let removal = journal.folders();
-    let told = match &removal {
+    let mut told = match &removal {
         Some(removal) => removal.set_aside(layout)?,
         None => Folders::default(),
     };
@@ -48,7 +48,7 @@ pub(super) fn replay(layout: &Layout, journal: &Journal) -> Result<Folders, Erro
     }
     sync_directory(&layout.root);
     if let Some(removal) = &removal {
-        removal.finish(layout)?;
+        told.not_deleted = removal.finish(layout)?;
     }
     folders::replace_record(layout)?;
     let path = layout.journal();
