@@ -31,14 +31,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use self::journal::{Journal, NewTree};
+use self::journal::{Begun, Journal, NewTree};
 use self::replay::{NEW, forget_next, replay, undo};
 use super::disk::{sync_directory, write_whole};
 use super::folders::{self, Folders, Problem};
 use super::layout::Layout;
 use super::lock_file::LockFile;
 use super::staging::{self, Staging};
-use super::{Error, Store};
+use super::{Error, Notice, Store};
 use crate::source::Stop;
 use crate::sys;
 
@@ -88,12 +88,14 @@ impl Store {
                 });
             }
             if waited > TELL_AFTER && !told {
-                (self.on_wait)(&self.layout.root);
+                (self.tell)(Notice::Waits {
+                    root: &self.layout.root,
+                });
                 told = true;
             }
             std::thread::sleep(ASK_AGAIN);
         };
-        recover(&self.layout)?;
+        recover(&self.layout, &self.tell)?;
         let lock_file = LockFile::read(&self.layout.lock_file(), &self.base)?;
         staging::sweep(&self.layout);
         Ok(Writer {
@@ -237,13 +239,27 @@ impl Writer<'_> {
     }
 }
 
-/// Finishes what a process that died has begun. The caller holds the lock.
-fn recover(layout: &Layout) -> Result<(), Error> {
+/// Finishes what a process that died has begun; what was begun elsewhere is given up,
+/// and told. The caller holds the lock.
+fn recover(layout: &Layout, tell: &dyn Fn(Notice<'_>)) -> Result<(), Error> {
     match Journal::read(layout)? {
-        Some(journal) => replay(layout, &journal).map(drop),
-        None => {
+        Begun::Here(journal) => replay(layout, &journal).map(drop),
+        Begun::Nothing => {
             // Written, but its change was never begun.
             forget_next(layout);
+            Ok(())
+        }
+        // Which file is the new tree cannot be told in a copy, and a stranger's journal
+        // must not remove anything. Without it, the store is one with changes made by
+        // hand, whatever step it was at.
+        Begun::Elsewhere(name) => {
+            let path = layout.journal();
+            fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
+            forget_next(layout);
+            tell(Notice::GivenUp {
+                root: &layout.root,
+                name: name.as_deref(),
+            });
             Ok(())
         }
     }

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use apkit::archive::Staged;
 use apkit::source::{self, Environment, Request, Source, Stop};
-use apkit::store::{self, Store};
+use apkit::store::{self, Notice, Store};
 use apkit::sys;
 
 use super::failure::{self, Failure};
@@ -150,11 +150,17 @@ impl Session {
         };
         let store = opened.map_err(|error| Failure::store("open the store".to_owned(), error))?;
         let note = self.progress.notes();
-        Ok(store.waiting(PATIENCE, move |root| {
-            note(&format!(
+        let verify = words::command(place, &["verify"]);
+        Ok(store.telling(PATIENCE, move |notice| match notice {
+            Notice::Waits { root } => note(&format!(
                 "another apkit is changing {}; waiting for it",
                 failure::show(root)
-            ));
+            )),
+            Notice::GivenUp { root, name } => note(&format!(
+                "a change of {} was begun elsewhere, and came along unfinished with {}; it is given up here, and {verify} says whether anything is half done",
+                name.unwrap_or("a package"),
+                failure::show(root)
+            )),
         }))
     }
 }

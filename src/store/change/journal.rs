@@ -1,5 +1,6 @@
 //! What is written down of a change, and whether what is found is followed.
 
+use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -66,31 +67,54 @@ impl Journal {
         Ok(())
     }
 
-    /// The change that was begun, if there is one.
+    /// What was begun.
     ///
     /// # Errors
     ///
     /// When what stands there cannot be read, or is not followed.
-    pub(super) fn read(layout: &Layout) -> Result<Option<Self>, Error> {
+    pub(super) fn read(layout: &Layout) -> Result<Begun, Error> {
         let path = layout.journal();
         let refused = |problem| Error::io("read", &path, problem);
+        let unread = |problem: &dyn Display| {
+            let way_out = "remove it, then see what `apkit verify` says";
+            refused(io::Error::other(format!("{problem}; {way_out}")))
+        };
         let text = match sys::read_unlinked(&path, MAX_JOURNAL) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Begun::Nothing),
             Err(error) => return Err(refused(error)),
         };
-        let journal: Self =
-            serde_json::from_slice(&text).map_err(|error| refused(io::Error::other(error)))?;
-        let problem = if journal.journal_version != VERSION {
-            Some("it was written by another version of apkit".to_owned())
-        } else {
-            name_problem(&journal.name)
-        };
-        match problem.or_else(|| foreign(layout, &journal)) {
-            Some(problem) => Err(refused(io::Error::other(problem))),
-            None => Ok(Some(journal)),
+        let version: Version = serde_json::from_slice(&text).map_err(|error| unread(&error))?;
+        if version.journal_version != VERSION {
+            return Err(unread(&"it was written by another version of apkit"));
+        }
+        let journal: Self = serde_json::from_slice(&text).map_err(|error| unread(&error))?;
+        if !layout.is_ours(journal.mark.as_deref()) {
+            let name = Some(journal.name).filter(|name| name_problem(name).is_none());
+            return Ok(Begun::Elsewhere(name));
+        }
+        match name_problem(&journal.name).or_else(|| astray(layout, &journal)) {
+            Some(problem) => Err(unread(&problem)),
+            None => Ok(Begun::Here(journal)),
         }
     }
+}
+
+/// The version alone, which decides how to read the rest.
+#[derive(Deserialize)]
+struct Version {
+    journal_version: u32,
+}
+
+/// What a process that died has begun.
+pub(super) enum Begun {
+    Nothing,
+    /// A change of this store.
+    Here(Journal),
+    /// A change of another one, which this is a copy of: a project that was copied or
+    /// moved brings it along, or comes with it from a stranger. By the name of the
+    /// package, if it is one.
+    Elsewhere(Option<String>),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -99,19 +123,13 @@ pub(super) struct NewTree {
     pub(super) file: Option<(u64, u64)>,
 }
 
-/// Why what a journal says is not done: it was written elsewhere, by whoever the
-/// project comes from, or leads out of the staging directory.
-fn foreign(layout: &Layout, journal: &Journal) -> Option<String> {
+/// Why what a journal says is not done: it leads out of the staging directory.
+fn astray(layout: &Layout, journal: &Journal) -> Option<String> {
     if !staging::is_id(&journal.staging) {
         return Some("it names no staging directory".to_owned());
     }
     let staging = layout.staging().join(&journal.staging);
     let is_link = |found: fs::Metadata| found.is_symlink();
-    if staging.symlink_metadata().is_ok_and(is_link) {
-        return Some(format!("{} is a link", staging.display()));
-    }
-    (!layout.is_ours(journal.mark.as_deref())).then(|| {
-        "it is about a change that was not begun here; remove it, then see what `apkit verify` says"
-            .to_owned()
-    })
+    let is_astray = staging.symlink_metadata().is_ok_and(is_link);
+    is_astray.then(|| format!("{} is a link", staging.display()))
 }

@@ -253,7 +253,7 @@ fn whoever_waits_too_long_is_told() {
     let told = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let tell = std::sync::Arc::clone(&told);
     let store = Store::open(world.layout().root.clone()).unwrap();
-    let store = store.waiting(Duration::from_millis(700), move |_| {
+    let store = store.telling(Duration::from_millis(700), move |_| {
         tell.store(true, std::sync::atomic::Ordering::Relaxed);
     });
     let waited = store.writer(&Stop::default()).map(drop);
