@@ -92,7 +92,7 @@ fn what_has_come_is_shown_in_units_that_a_person_reads() {
     let whole = format!(
         "{}.{} KiB",
         archive.len() >> 10,
-        (archive.len() & 1023) * 10 >> 10
+        ((archive.len() & 1023) * 10) >> 10
     );
     let server = Server::new(move |_| {
         let slowly = Delivery::Trickle(32 << 10, Duration::from_millis(120));
