@@ -417,6 +417,8 @@ Examples:
   apkit schema plugin > plugin.schema.json
   apkit schema mcp --spec 1.1.0
   apkit schema report                   of `apkit validate --format json`
+  apkit schema update                   of `apkit update --json`
+  apkit schema policy                   of apkit.toml, for editors
 ";
 
 #[derive(Debug, Args)]
@@ -450,6 +452,26 @@ pub(crate) enum Document {
     McpCall,
     /// What `apkit mcp check --json` prints
     McpCheck,
+    /// What `apkit inspect --format json` prints
+    Inspect,
+    /// What `apkit import --json` prints
+    Import,
+    /// What `apkit list --json` prints, also with --available
+    List,
+    /// What `apkit update --json` prints, also with --check
+    Update,
+    /// What `apkit verify --json` prints
+    Verify,
+    /// What `apkit remove --json` prints
+    Remove,
+    /// What `apkit skills --json` and `apkit skills show --json` print
+    Skills,
+    /// apkit.lock
+    #[value(alias = "apkit.lock")]
+    Lock,
+    /// apkit.toml
+    #[value(alias = "apkit.toml")]
+    Policy,
 }
 
 const EXPORT_EXAMPLES: &str = "\

@@ -69,7 +69,7 @@ pub(crate) enum Failure {
 
     /// `schema report --spec …`.
     #[error(
-        "print the schema: the report does not depend on the version of the specification, leave out --spec"
+        "print the schema: only plugin and mcp depend on the version of the specification; leave out --spec"
     )]
     ReportHasNoSpec,
 

@@ -20,6 +20,9 @@ use crate::diagnostic::{Diagnostic, Effect};
 use crate::package::{self, Transport};
 use crate::spec::codes::mcp as codes;
 
+/// The JSON Schema (2020-12) of what [`write_json`] writes.
+pub const SCHEMA: &str = include_str!("../../schemas/inspect.v1.schema.json");
+
 /// Writes one JSON document.
 ///
 /// # Errors

@@ -15,7 +15,14 @@
 //! After step 2 only names change, so a full disk stops nothing halfway. Whoever
 //! next opens the store and finds a journal does steps 3 to 5 again; each of them
 //! can tell whether it was done.
+//!
+//! | module | |
+//! | --- | --- |
+//! | `journal` | what is written down of a change, and whether it is followed |
+//! | `replay` | steps 3 to 5, and the way back |
 
+mod journal;
+mod replay;
 #[cfg(test)]
 mod tests;
 
@@ -24,65 +31,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-
+use self::journal::{Begun, Journal, NewTree};
+use self::replay::{NEW, forget_next, replay, undo};
 use super::disk::{sync_directory, write_whole};
-use super::folders::{self, Folders, Removal};
+use super::folders::{self, Folders, Problem};
 use super::layout::Layout;
 use super::lock_file::LockFile;
 use super::staging::{self, Staging};
-use super::{Error, Store};
+use super::{Error, Notice, Store};
 use crate::source::Stop;
 use crate::sys;
-
-/// The version of the journal.
-const VERSION: u32 = 1;
-
-/// Largest journal that is read, in bytes.
-const MAX_JOURNAL: u64 = 64 << 10;
 
 /// How often a lock that somebody else holds is asked for.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
 /// From when on the user is told that we wait.
 const TELL_AFTER: Duration = Duration::from_millis(500);
-
-/// The change that is being made.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Journal {
-    journal_version: u32,
-    /// The package.
-    name: String,
-    /// The mark of the store that it is about: see [`Layout::mark`].
-    mark: Option<String>,
-    /// The staging directory that takes part.
-    staging: String,
-    /// Which file the new tree is, by its numbers, where the system has them;
-    /// nothing for a removal.
-    new: Option<NewTree>,
-    /// Whether the package's data goes, too.
-    purge: bool,
-    /// For a removal, the directories that the skills alone are removed from; the
-    /// package stays.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    only_in: Option<Vec<PathBuf>>,
-}
-
-impl Journal {
-    /// The copies of skills that go.
-    fn folders(&self) -> Option<Removal<'_>> {
-        self.new.is_none().then_some(Removal {
-            name: &self.name,
-            only_in: self.only_in.as_deref(),
-        })
-    }
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NewTree {
-    file: Option<(u64, u64)>,
-}
 
 /// The store, while nobody else can change it.
 #[derive(Debug)]
@@ -91,6 +54,8 @@ pub(super) struct Writer<'s> {
     base: &'s Path,
     /// What is installed.
     pub(super) lock_file: LockFile,
+    /// What earlier changes have set aside, and cannot be deleted now either.
+    not_deleted: Vec<Problem>,
     _lock: sys::Lock,
 }
 
@@ -123,18 +88,21 @@ impl Store {
                 });
             }
             if waited > TELL_AFTER && !told {
-                (self.on_wait)(&self.layout.root);
+                (self.tell)(Notice::Waits {
+                    root: &self.layout.root,
+                });
                 told = true;
             }
             std::thread::sleep(ASK_AGAIN);
         };
-        recover(&self.layout)?;
+        recover(&self.layout, &self.tell)?;
         let lock_file = LockFile::read(&self.layout.lock_file(), &self.base)?;
         staging::sweep(&self.layout);
         Ok(Writer {
             layout: &self.layout,
             base: &self.base,
             lock_file,
+            not_deleted: folders::sweep(&self.layout),
             _lock: lock,
         })
     }
@@ -167,7 +135,7 @@ impl Writer<'_> {
         let new = staging.path().join(NEW);
         fs::rename(tree, &new).map_err(|error| Error::io("move", tree, error))?;
         let journal = Journal {
-            journal_version: VERSION,
+            journal_version: journal::VERSION,
             name: name.to_owned(),
             mark: self.layout.mark(),
             staging: staging.id.clone(),
@@ -191,7 +159,7 @@ impl Writer<'_> {
         next: LockFile,
     ) -> Result<Folders, Error> {
         let journal = Journal {
-            journal_version: VERSION,
+            journal_version: journal::VERSION,
             name: name.to_owned(),
             mark: self.layout.mark(),
             staging: staging.id.clone(),
@@ -223,7 +191,7 @@ impl Writer<'_> {
                 Some(folders) => folders.prepare(self.layout),
                 None => Ok(()),
             })
-            .and_then(|()| write_journal(self.layout, journal));
+            .and_then(|()| journal.write(self.layout));
         if let Err(error) = written {
             forget_next(self.layout);
             return Err(error);
@@ -242,6 +210,13 @@ impl Writer<'_> {
                 Err(error)
             }
         }
+    }
+
+    /// Adds to what is told of the copies of skills what earlier changes have left.
+    pub(super) fn tell_not_deleted(&mut self, folders: &mut Folders) {
+        let told: Vec<&Path> = folders.not_deleted.iter().map(|left| &*left.path).collect();
+        self.not_deleted.retain(|left| !told.contains(&&*left.path));
+        folders.not_deleted.append(&mut self.not_deleted);
     }
 
     /// Removes listings of trees that are no longer installed.
@@ -264,186 +239,28 @@ impl Writer<'_> {
     }
 }
 
-const NEW: &str = "new";
-const OLD: &str = "old";
-const DATA: &str = "data";
-
-/// Finishes what a process that died has begun. The caller holds the lock.
-fn recover(layout: &Layout) -> Result<(), Error> {
-    let path = layout.journal();
-    match sys::read_unlinked(&path, MAX_JOURNAL) {
-        Ok(text) => {
-            let journal: Journal = serde_json::from_slice(&text)
-                .map_err(|error| Error::io("read", &path, io::Error::other(error)))?;
-            let problem = if journal.journal_version != VERSION {
-                Some("it was written by another version of apkit".to_owned())
-            } else {
-                super::lock_file::name_problem(&journal.name)
-            };
-            let problem = problem.or_else(|| foreign(layout, &journal));
-            if let Some(problem) = problem {
-                return Err(Error::io("read", &path, io::Error::other(problem)));
-            }
-            replay(layout, &journal).map(drop)
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+/// Finishes what a process that died has begun; what was begun elsewhere is given up,
+/// and told. The caller holds the lock.
+fn recover(layout: &Layout, tell: &dyn Fn(Notice<'_>)) -> Result<(), Error> {
+    match Journal::read(layout)? {
+        Begun::Here(journal) => replay(layout, &journal).map(drop),
+        Begun::Nothing => {
             // Written, but its change was never begun.
             forget_next(layout);
             Ok(())
         }
-        Err(error) => Err(Error::io("read", &path, error)),
-    }
-}
-
-/// Why what a journal says is not done: it was written elsewhere, by whoever the
-/// project comes from, or leads out of the staging directory.
-fn foreign(layout: &Layout, journal: &Journal) -> Option<String> {
-    if !staging::is_id(&journal.staging) {
-        return Some("it names no staging directory".to_owned());
-    }
-    let staging = layout.staging().join(&journal.staging);
-    let is_link = |found: fs::Metadata| found.is_symlink();
-    if staging.symlink_metadata().is_ok_and(is_link) {
-        return Some(format!("{} is a link", staging.display()));
-    }
-    (!layout.is_ours(journal.mark.as_deref())).then(|| {
-        "it is about a change that was not begun here; remove it, then see what `apkit verify` says"
-            .to_owned()
-    })
-}
-
-/// Removes what is written ahead of a change that does not take place.
-fn forget_next(layout: &Layout) {
-    let _ = fs::remove_file(layout.next_lock_file());
-    let _ = fs::remove_file(layout.next_folders());
-}
-
-/// Steps 3 to 5, each unless it was done. Says what became of the copies of skills.
-fn replay(layout: &Layout, journal: &Journal) -> Result<Folders, Error> {
-    let staging = layout.staging().join(&journal.staging);
-    let place = layout.package(&journal.name);
-    match &journal.new {
-        Some(new) => put_in_place(&staging, &place, new)?,
-        None if journal.only_in.is_some() => {}
-        None => set_aside(&place, &staging.join(OLD))?,
-    }
-    let removal = journal.folders();
-    let told = match &removal {
-        Some(removal) => removal.set_aside(layout)?,
-        None => Folders::default(),
-    };
-    if journal.purge {
-        set_aside(&layout.data(&journal.name), &staging.join(DATA))?;
-    }
-    let (next, lock_file) = (layout.next_lock_file(), layout.lock_file());
-    match fs::rename(&next, &lock_file) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(Error::io("write", &lock_file, error));
-        }
-        _ => {}
-    }
-    sync_directory(&layout.root);
-    if let Some(removal) = &removal {
-        removal.finish(layout)?;
-    }
-    folders::replace_record(layout)?;
-    let path = layout.journal();
-    fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
-    for left in [NEW, OLD, DATA] {
-        let _ = staging::remove_all(&staging.join(left));
-    }
-    Ok(told)
-}
-
-fn put_in_place(staging: &Path, place: &Path, tree: &NewTree) -> Result<(), Error> {
-    let new = staging.join(NEW);
-    let error = |error| Error::io("replace", place, error);
-    if !exists(&new) {
-        // Swapped in, and what came out is gone already.
-        return if exists(place) {
+        // Which file is the new tree cannot be told in a copy, and a stranger's journal
+        // must not remove anything. Without it, the store is one with changes made by
+        // hand, whatever step it was at.
+        Begun::Elsewhere(name) => {
+            let path = layout.journal();
+            fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
+            forget_next(layout);
+            tell(Notice::GivenUp {
+                root: &layout.root,
+                name: name.as_deref(),
+            });
             Ok(())
-        } else {
-            Err(error(io::ErrorKind::NotFound.into()))
-        };
-    }
-    if !exists(place) {
-        return fs::rename(&new, place).map_err(error);
-    }
-    if tree.file.is_some() {
-        if is_same_file(sys::file_id(place), tree.file) {
-            return Ok(());
-        }
-        if sys::exchange(&new, place).map_err(error)? {
-            return Ok(());
         }
     }
-    fs::rename(place, staging.join(OLD)).map_err(error)?;
-    fs::rename(&new, place).map_err(error)
-}
-
-/// By the number of the file alone: that of its file system may be another after
-/// the machine was started again, and both lie in the same one.
-fn is_same_file(one: Option<(u64, u64)>, other: Option<(u64, u64)>) -> bool {
-    matches!((one, other), (Some((_, one)), Some((_, other))) if one == other)
-}
-
-fn set_aside(place: &Path, aside: &Path) -> Result<(), Error> {
-    match fs::rename(place, aside) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Error::io("remove", place, error))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Takes a change back whose lock file has not got its name.
-fn undo(layout: &Layout, journal: &Journal) -> io::Result<()> {
-    if !exists(&layout.next_lock_file()) {
-        return Err(io::ErrorKind::NotFound.into());
-    }
-    let staging = layout.staging().join(&journal.staging);
-    let place = layout.package(&journal.name);
-    let (new, old) = (staging.join(NEW), staging.join(OLD));
-    if let Some(tree) = &journal.new {
-        let is_in = match tree.file {
-            Some(_) => is_same_file(sys::file_id(&place), tree.file),
-            None => exists(&place) && !exists(&new),
-        };
-        if is_in && exists(&new) {
-            if !sys::exchange(&new, &place)? {
-                return Err(io::ErrorKind::Unsupported.into());
-            }
-        } else if is_in {
-            fs::rename(&place, &new)?;
-        }
-    }
-    if exists(&old) {
-        fs::rename(&old, &place)?;
-    }
-    let data = staging.join(DATA);
-    if exists(&data) {
-        fs::rename(&data, layout.data(&journal.name))?;
-    }
-    match journal.folders() {
-        Some(folders) => folders.undo(layout),
-        None => Ok(()),
-    }
-}
-
-fn exists(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
-}
-
-fn write_journal(layout: &Layout, journal: &Journal) -> Result<(), Error> {
-    let path = layout.journal();
-    let text = serde_json::to_vec(journal)
-        .map_err(|error| Error::io("write", &path, io::Error::other(error)))?;
-    let beside = path.with_extension("next");
-    write_whole(&beside, &text)?;
-    fs::rename(&beside, &path).map_err(|error| {
-        let _ = fs::remove_file(&beside);
-        Error::io("write", &path, error)
-    })?;
-    sync_directory(&layout.internal());
-    Ok(())
 }

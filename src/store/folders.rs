@@ -5,6 +5,7 @@
 //! so, as whoever runs a script of a skill runs a stranger's program. A directory
 //! that we did not write, or that somebody changed since, is never replaced.
 
+mod aside;
 mod copy;
 mod plan;
 mod record;
@@ -14,13 +15,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use self::aside::free_aside;
 use self::record::Record;
 use super::Error;
 use super::layout::Layout;
-use super::staging::remove_all;
 use crate::archive::{Limits, Tree};
 use crate::sys;
 
+pub(super) use self::aside::sweep;
 pub(super) use self::plan::{Plan, Wanted};
 pub(super) use self::removal::Removal;
 
@@ -39,6 +41,9 @@ pub struct Folders {
     /// Folders that hold what would be copied and that are somebody else's: no
     /// update and no removal touches them.
     pub already_there: Vec<PathBuf>,
+    /// Copies that were set aside, by this change or an earlier one, and cannot be
+    /// deleted. The next change tries again.
+    pub not_deleted: Vec<Problem>,
 }
 
 /// A skill that was copied.
@@ -107,24 +112,17 @@ fn now(place: &Path) -> Found {
     }
 }
 
-/// Where a folder is built or set aside: its own name, so that what a process that
-/// died has left is found again.
-fn beside(place: &Path, what: &str) -> PathBuf {
-    let name = place.file_name().unwrap_or_default().to_string_lossy();
-    place.with_file_name(format!(".{name}.apkit-{what}"))
-}
-
-fn swap(new: &Path, place: &Path) -> Result<(), Error> {
+/// Puts a copy in its place. Gives what stood there, under its name for now.
+fn swap(new: &Path, place: &Path) -> Result<Option<PathBuf>, Error> {
     let error = |error| Error::io("replace", place, error);
-    let old = beside(place, "old");
-    remove_all(&old).map_err(error)?;
     if place.symlink_metadata().is_err() {
-        return fs::rename(new, place).map_err(error);
+        return fs::rename(new, place).map(|()| None).map_err(error);
     }
     if sys::exchange(new, place).map_err(error)? {
-        return Ok(());
+        return Ok(Some(new.to_owned()));
     }
+    let old = free_aside(place)?;
     fs::rename(place, &old).map_err(error)?;
     fs::rename(new, place).map_err(error)?;
-    remove_all(&old).map_err(error)
+    Ok(Some(old))
 }

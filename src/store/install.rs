@@ -201,7 +201,8 @@ impl Store {
             (false, _) => writer.record(next)?,
         }
         writer.sweep_listings();
-        let folders = folders.apply(&self.layout, &writer)?;
+        let mut folders = folders.apply(&self.layout, &writer)?;
+        writer.tell_not_deleted(&mut folders);
         drop(staging);
         Ok(done(prepared, plan, folders))
     }

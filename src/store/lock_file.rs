@@ -19,6 +19,9 @@ use crate::sys;
 /// The version of the format.
 const VERSION: u32 = 1;
 
+/// The JSON Schema (2020-12) of the file.
+pub const SCHEMA: &str = include_str!("../../schemas/lock.v1.schema.json");
+
 /// Largest lock file that is read, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 

@@ -59,8 +59,11 @@ pub use discarded::Discarded;
 pub use error::Error;
 pub use folders::{Copied, Folders, Problem};
 pub use install::{Done, Imported, Options, Outcome};
-pub use lock_file::{Entry, Folder, LockFile, LockFileError, Mode};
-pub use policy::{Denied, FILE as POLICY_FILE, Policy, PolicyError, Program, Start};
+pub use lock_file::{Entry, Folder, LockFile, LockFileError, Mode, SCHEMA as LOCK_SCHEMA};
+pub use policy::{
+    Denied, FILE as POLICY_FILE, Outdated, Policy, PolicyError, Program, SCHEMA as POLICY_SCHEMA,
+    Start,
+};
 pub use remove::Removed;
 pub use restore::Restored;
 pub use state::{State, Verified};
@@ -83,7 +86,25 @@ pub struct Store {
     base: PathBuf,
     policy: Policy,
     patience: Duration,
-    on_wait: Box<dyn Fn(&Path) + Send + Sync>,
+    tell: Box<dyn Fn(Notice<'_>) + Send + Sync>,
+}
+
+/// What a user should know while something is done, or of what was found before.
+#[derive(Debug, Clone, Copy)]
+pub enum Notice<'n> {
+    /// Another process changes the store, and a change waits for it.
+    Waits {
+        /// The root of the store.
+        root: &'n Path,
+    },
+    /// A change was begun in another directory, which this store of a project is a copy
+    /// of. It is not finished here, and may be half done: [`Store::verify`] tells.
+    GivenUp {
+        /// The root of the store.
+        root: &'n Path,
+        /// The package that it is about.
+        name: Option<&'n str>,
+    },
 }
 
 impl std::fmt::Debug for Store {
@@ -145,20 +166,20 @@ impl Store {
             layout,
             base,
             patience: PATIENCE,
-            on_wait: Box::new(|_| {}),
+            tell: Box::new(|_| {}),
         })
     }
 
-    /// Calls `tell` with the root when a change has to wait for another one, and
-    /// gives up after `patience`.
+    /// Calls `tell` with what the user should know. A change that has to wait for
+    /// another one gives up after `patience`.
     #[must_use]
-    pub fn waiting(
+    pub fn telling(
         mut self,
         patience: Duration,
-        tell: impl Fn(&Path) + Send + Sync + 'static,
+        tell: impl Fn(Notice<'_>) + Send + Sync + 'static,
     ) -> Self {
         self.patience = patience;
-        self.on_wait = Box::new(tell);
+        self.tell = Box::new(tell);
         self
     }
 

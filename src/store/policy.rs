@@ -20,13 +20,17 @@ use serde::Deserialize;
 use toml::Spanned;
 
 pub(super) use self::install::{Content, Facts};
-pub use self::server::{Program, Start};
+pub use self::server::{Outdated, Program, Start};
 use crate::source::same_host;
 use crate::spec::pattern;
 use crate::sys;
 
 /// Largest file of rules that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
+
+/// The JSON Schema (2020-12) of the file, for editors: what can be said of its values
+/// without reading them, as ranges of versions have to be, is not in it.
+pub const SCHEMA: &str = include_str!("../../schemas/policy.v1.schema.json");
 
 /// The name of the file.
 pub const FILE: &str = "apkit.toml";
@@ -83,7 +87,12 @@ impl Denied {
 
 /// A rule as messages name it.
 fn written(list: &str, conditions: &str, place: &Place) -> String {
-    format!("[[{list}]] {{ {conditions} }} at {place}")
+    format!("{} at {place}", named(list, conditions))
+}
+
+/// The same without its place.
+fn named(list: &str, conditions: &str) -> String {
+    format!("[[{list}]] {{ {conditions} }}")
 }
 
 /// Where a rule stands.

@@ -51,13 +51,14 @@ impl Store {
         let staging = Staging::create(&self.layout)?;
         let mut next = writer.lock_file.clone();
         next.packages.remove(name);
-        let folders = if entry.is_some() {
+        let mut folders = if entry.is_some() {
             writer.take(name, purge, None, &staging, next)?
         } else {
             super::staging::remove_all(&data).map_err(|error| Error::io("remove", &data, error))?;
             Folders::default()
         };
         writer.sweep_listings();
+        writer.tell_not_deleted(&mut folders);
         Ok(Removed {
             entry,
             discarded,
@@ -97,7 +98,8 @@ impl Store {
         }
         next.packages.insert(name.to_owned(), now);
         let staging = Staging::create(&self.layout)?;
-        let folders = writer.take(name, false, Some(directories.to_vec()), &staging, next)?;
+        let mut folders = writer.take(name, false, Some(directories.to_vec()), &staging, next)?;
+        writer.tell_not_deleted(&mut folders);
         Ok(Removed {
             entry: Some(entry),
             discarded: Discarded::default(),

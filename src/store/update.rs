@@ -39,6 +39,8 @@ pub enum Updated {
         before: Box<Entry>,
         /// What would be.
         after: Box<Entry>,
+        /// What a client would get of it, with all findings.
+        package: Box<Package>,
     },
     /// What was found in the new content forbids it; the old one stays.
     Rejected(Box<Package>),
@@ -185,6 +187,7 @@ impl Store {
         Ok(Updated::Available {
             before: Box::new(before),
             after: Box::new(prepared.entry),
+            package: Box::new(prepared.package),
         })
     }
 }

@@ -1,5 +1,7 @@
 //! The store, through the real program.
 
+#[cfg(target_os = "linux")]
+mod aside;
 mod catalogue;
 mod crash;
 mod folders;
@@ -8,6 +10,7 @@ mod lock;
 mod policy;
 #[cfg(unix)]
 mod progress;
+mod schemas;
 mod sources;
 #[cfg(unix)]
 mod stranger;

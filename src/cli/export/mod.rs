@@ -208,7 +208,7 @@ fn plan(arguments: &Export, target: Target, kept: &mut Vec<Kept>) -> Result<Plan
     };
     export::plan(input).map_err(|error| {
         let sources = arguments.sources.iter();
-        let sources: Vec<_> = sources.map(|source| source.to_string_lossy()).collect();
+        let sources: Vec<_> = sources.map(|source| source::shown(source)).collect();
         Failure::Plan {
             what: match &arguments.server.server {
                 Some(server) if sources.is_empty() => format!("the server {server}"),

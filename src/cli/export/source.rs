@@ -16,7 +16,7 @@ use crate::cli::target::Target;
 /// A path stays a path; it costs nothing to look.
 /// What of this machine it was read from is kept, whatever the result replaces.
 pub(super) fn read(text: &OsStr, kept: &mut Vec<Kept>) -> Result<export::Source, Failure> {
-    let what = format!("the source {}", visible(&text.to_string_lossy()));
+    let what = format!("the source {}", visible(&shown(text)));
     let mut keep = |path: &Path| {
         kept.push(Kept {
             path: path.to_owned(),
@@ -30,6 +30,11 @@ pub(super) fn read(text: &OsStr, kept: &mut Vec<Kept>) -> Result<export::Source,
         (Err(_), Some(text)) if Source::is_spelt(text) => fetch(text, &mut keep),
         (Err(failure), _) => Err(failure),
     }
+}
+
+/// How messages name what the command line names: what lets one in is not shown.
+pub(super) fn shown(text: &OsStr) -> String {
+    Source::shown(&text.to_string_lossy())
 }
 
 fn directory(root: &Path, keep: &mut dyn FnMut(&Path)) -> Result<export::Source, Failure> {
@@ -56,7 +61,7 @@ fn tree(root: &Path, named: &Path) -> Result<Tree, Failure> {
 
 fn fetch(text: &str, keep: &mut dyn FnMut(&Path)) -> Result<export::Source, Failure> {
     let session = Session::start()?;
-    let source = match Source::parse(text, session.environment())? {
+    let source = match Source::parse_for_once(text, session.environment())? {
         Source::Directory(path) => return directory(&Target::of(&path)?.root, keep),
         source => source,
     };
@@ -64,7 +69,7 @@ fn fetch(text: &str, keep: &mut dyn FnMut(&Path)) -> Result<export::Source, Fail
         keep(&archive.path);
     }
     let (_scratch, staged) = session.fetch(&source)?;
-    let mut tree = tree(&staged.directory, Path::new(text))?;
+    let mut tree = tree(&staged.directory, Path::new(&Source::shown(text)))?;
     for left_out in staged.left_out {
         if !matches!(
             left_out.reason,

@@ -18,7 +18,7 @@ use super::place;
 use super::subject::{Subject, Terms, planned};
 use super::trouble::Trouble;
 use crate::cli::failure::{Failure, note, show};
-use crate::cli::store::{Place, Session, was_interrupted};
+use crate::cli::store::{Session, was_interrupted};
 
 /// The packages that one run is about.
 pub(super) struct Subjects {
@@ -55,15 +55,7 @@ impl Subjects {
     fn found(sources: &[OsString], common: &Common, some_do: bool) -> Result<Self, Failure> {
         let mut session = Session::start()?;
         let store = session.store(&common.place)?;
-        // A project's rules are not the user's.
-        let own = match common.place.project {
-            true => session.store(&Place::default()).map(Some),
-            false => Ok(None),
-        };
-        let own = match own {
-            Err(Failure::NoHome) => None,
-            own => own?,
-        };
+        let own = session.own_store(&common.place)?;
         let (own, project) = if common.place.project {
             (own.as_ref(), Some(store.policy()))
         } else {

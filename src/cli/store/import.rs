@@ -16,6 +16,7 @@ use super::super::args::When;
 use super::super::exit::Exit;
 use super::super::failure::{Failure, show};
 use super::super::{output, screen};
+use super::gate::{self, Gate};
 use super::{Import, Scratch, Session, json, words};
 
 /// One package, as asked for, and what came of it.
@@ -57,11 +58,14 @@ pub(crate) fn run(arguments: &Import, color: When) -> Result<Exit, Failure> {
     if session.stop().is_requested() && results.len() < arguments.sources.len() {
         exit = Exit::Failed;
     }
+    let gate = Gate::of(&store, &arguments.place, &session);
     for result in &results {
         exit = exit.max(exit_of(result));
     }
     if arguments.shape.is_json() {
-        let items = results.into_iter().map(|result| as_json(result, &store));
+        let items = results
+            .into_iter()
+            .map(|result| as_json(result, &store, &gate));
         output::to_stdout(|out| json::write("results", items.collect(), out))?;
     } else {
         let mut failures = Vec::new();
@@ -74,7 +78,9 @@ pub(crate) fn run(arguments: &Import, color: When) -> Result<Exit, Failure> {
                 )?;
             }
             for result in results {
-                if let Err(failure) = as_text(result, &store, arguments.dry_run, color, out)? {
+                if let Ok(Imported::Done(done)) = &result.result {
+                    done_text(done, &store, &gate, arguments.dry_run, out)?;
+                } else if let Err(failure) = undone_text(result, color, out)? {
                     failures.push(failure.with_way_out(&arguments.place));
                 }
             }
@@ -131,19 +137,22 @@ fn exit_of(result: &Line) -> Exit {
     }
 }
 
-fn as_text(
-    result: Line,
+fn done_text(
+    done: &Done,
     store: &Store,
+    gate: &Gate,
     dry_run: bool,
-    color: When,
     out: &mut dyn Write,
-) -> io::Result<Result<(), Failure>> {
+) -> io::Result<()> {
+    said(done, dry_run, out)?;
+    words::notes(done, &store.package_root(&done.name), dry_run, out)?;
+    gate::told(&gate.outdated(done), &done.entry.digest, out)
+}
+
+/// What keeps a package from being in place.
+fn undone_text(result: Line, color: When, out: &mut dyn Write) -> io::Result<Result<(), Failure>> {
     match result.result {
-        Ok(Imported::Done(done)) => {
-            said(&done, dry_run, out)?;
-            words::notes(&done, &store.package_root(&done.name), dry_run, out)?;
-            Ok(Ok(()))
-        }
+        Ok(Imported::Done(_)) => Ok(Ok(())),
         Ok(Imported::Rejected(package)) => {
             let report = Report {
                 packages: vec![*package],
@@ -221,11 +230,12 @@ fn updated(done: &Done) -> String {
     format!("{what} from {}", visible(&version))
 }
 
-fn as_json(result: Line, store: &Store) -> Value {
+fn as_json(result: Line, store: &Store, gate: &Gate) -> Value {
     let mut members = Map::new();
     match result.result {
         Ok(Imported::Done(done)) => {
-            members = json::done(*done);
+            let outdated = gate::as_json(&gate.outdated(&done));
+            members = json::done(*done, outdated);
             let name = members.get("name").and_then(Value::as_str);
             let place = name.map(|name| store.package_root(name));
             let place = place.map(|place| super::super::failure::slashed(&place));

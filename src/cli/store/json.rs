@@ -1,4 +1,4 @@
-//! What is said about packages of a store, as JSON. README.md names the members.
+//! What is said about packages of a store, as JSON: `schemas/store.v1.schema.json`.
 
 use std::io::{self, Write};
 
@@ -77,7 +77,7 @@ pub(super) fn outcome(outcome: Outcome) -> &'static str {
 }
 
 /// A package that is in place.
-pub(super) fn done(done: Done) -> Map<String, Value> {
+pub(super) fn done(done: Done, outdated_rules: Value) -> Map<String, Value> {
     let mut members = Map::new();
     let mut set = |key: &str, value: Value| members.insert(key.to_owned(), value);
     set("name", json!(done.name));
@@ -94,6 +94,7 @@ pub(super) fn done(done: Done) -> Map<String, Value> {
     set("discarded", discarded(&done.discarded));
     set("discarded_unknown", json!(done.discarded.is_unknown));
     set("folders", folders(&done.folders));
+    set("outdated_rules", outdated_rules);
     set("package", package(done.package));
     members
 }
@@ -130,6 +131,7 @@ pub(super) fn folders(folders: &Folders) -> Value {
         "removed": removed.collect::<Value>(),
         "outside": folders.outside.iter().map(|path| json!(slashed(path))).collect::<Value>(),
         "already_there": folders.already_there.iter().map(|path| json!(slashed(path))).collect::<Value>(),
+        "not_deleted": problems(&folders.not_deleted),
         "kept": folders.kept.iter().map(|path| json!(slashed(path))).collect::<Value>(),
     })
 }

@@ -2,11 +2,13 @@
 //! `remove` and `skills`.
 
 mod args;
+mod gate;
 mod import;
 mod json;
 mod list;
 mod progress;
 mod remove;
+mod schema;
 mod scratch;
 mod skills;
 mod update;
@@ -20,7 +22,7 @@ use std::time::Duration;
 
 use apkit::archive::Staged;
 use apkit::source::{self, Environment, Request, Source, Stop};
-use apkit::store::{self, Store};
+use apkit::store::{self, Notice, Store};
 use apkit::sys;
 
 use super::failure::{self, Failure};
@@ -29,6 +31,7 @@ pub(crate) use args::{Import, List, Place, Remove, Skills, Update, Verify};
 pub(crate) use import::run as import;
 pub(crate) use list::run as list;
 pub(crate) use remove::run as remove;
+pub(crate) use schema::of as schema;
 pub(crate) use scratch::Scratch;
 pub(crate) use skills::run as skills;
 pub(crate) use update::run as update;
@@ -118,6 +121,18 @@ impl Session {
         self.environment.directory.join(path).components().collect()
     }
 
+    /// The user's own store where the command line names that of a project, if there
+    /// is one: only its rules are the user's.
+    pub(crate) fn own_store(&self, place: &args::Place) -> Result<Option<Store>, Failure> {
+        if !place.project {
+            return Ok(None);
+        }
+        match self.store(&Place::default()) {
+            Err(Failure::NoHome) => Ok(None),
+            own => own.map(Some),
+        }
+    }
+
     /// The store that the command line names.
     pub(crate) fn store(&self, place: &args::Place) -> Result<Store, Failure> {
         let opened = if place.project {
@@ -135,11 +150,17 @@ impl Session {
         };
         let store = opened.map_err(|error| Failure::store("open the store".to_owned(), error))?;
         let note = self.progress.notes();
-        Ok(store.waiting(PATIENCE, move |root| {
-            note(&format!(
+        let verify = words::command(place, &["verify"]);
+        Ok(store.telling(PATIENCE, move |notice| match notice {
+            Notice::Waits { root } => note(&format!(
                 "another apkit is changing {}; waiting for it",
                 failure::show(root)
-            ));
+            )),
+            Notice::GivenUp { root, name } => note(&format!(
+                "a change of {} was begun elsewhere, and came along unfinished with {}; it is given up here, and {verify} says whether anything is half done",
+                name.unwrap_or("a package"),
+                failure::show(root)
+            )),
         }))
     }
 }

@@ -161,10 +161,9 @@ fn part(what: &str, done: u64, total: u64) -> String {
     let is_bytes = what == "bytes";
     let number = |number: u64| {
         if is_bytes {
-            // A tenth of a megabyte is exact enough for anyone.
-            format!("{}.{} MB", number / 1_000_000, number % 1_000_000 / 100_000)
+            size(number)
         } else {
-            number.to_string()
+            grouped(number)
         }
     };
     let unit = if is_bytes {
@@ -175,10 +174,36 @@ fn part(what: &str, done: u64, total: u64) -> String {
     match total {
         0 => format!("{}{unit}", number(done)),
         total => {
-            let percent = done.saturating_mul(100) / total;
+            let percent = u128::from(done) * 100 / u128::from(total);
             format!("{} of {}{unit} ({percent} %)", number(done), number(total))
         }
     }
+}
+
+/// A number of bytes in the unit that leaves it at most four digits, to a tenth.
+fn size(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let unit = UNITS.iter().find(|(unit, _)| bytes >= *unit);
+    unit.map_or_else(
+        || format!("{bytes} bytes"),
+        |(unit, name)| {
+            let tenths = u128::from(bytes) * 10 / u128::from(*unit);
+            format!("{}.{} {name}", tenths / 10, tenths % 10)
+        },
+    )
+}
+
+/// A number with a space before each three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 #[cfg(test)]
@@ -192,10 +217,10 @@ mod tests {
         now.name = "big".to_owned();
         now.phase = Phase::Fetching {
             what: "bytes",
-            done: 42_000_000,
+            done: 42 << 20,
             total: 0,
         };
-        assert_eq!(shown(&now), "big: fetching, 42.0 MB");
+        assert_eq!(shown(&now), "big: fetching, 42.0 MiB");
         now.phase = Phase::TakingIn(Default::default());
         assert_eq!(shown(&now), "big: unpacking");
         now.phase = Phase::Judging;
@@ -204,10 +229,26 @@ mod tests {
 
     #[test]
     fn a_line_says_how_much_is_there() {
-        assert_eq!(part("bytes", 1_250_000, 0), "1.2 MB");
+        for (bytes, text) in [
+            (0, "0 bytes"),
+            (1023, "1023 bytes"),
+            (1024, "1.0 KiB"),
+            (1_047_552, "1023.0 KiB"),
+            (1_048_575, "1023.9 KiB"),
+            (1 << 20, "1.0 MiB"),
+            (20_000_000, "19.0 MiB"),
+            (3 << 29, "1.5 GiB"),
+            (u64::MAX, "17179869183.9 GiB"),
+        ] {
+            assert_eq!(part("bytes", bytes, 0), text);
+        }
         assert_eq!(
             part("bytes", 1_250_000, 2_500_000),
-            "1.2 MB of 2.5 MB (50 %)"
+            "1.1 MiB of 2.3 MiB (50 %)"
+        );
+        assert_eq!(
+            part("objects", 999, 1_234_567),
+            "999 of 1 234 567 objects (0 %)"
         );
         assert_eq!(part("files", 3, 12), "3 of 12 files (25 %)");
     }

@@ -13,6 +13,7 @@ use super::super::exit::Exit;
 use super::super::failure::Failure;
 use super::super::{output, screen};
 use super::args::Place;
+use super::gate::{self, Gate};
 use super::{Scratch, Session, Update, json, words};
 
 /// One package and what came of it.
@@ -30,8 +31,9 @@ pub(crate) fn run(arguments: &Update, color: When) -> Result<Exit, Failure> {
     if session.stop().is_requested() && lines.len() < arguments.names.len() {
         exit = Exit::Failed;
     }
+    let gate = Gate::of(&store, &arguments.place, &session);
     if arguments.shape.is_json() {
-        let items = lines.into_iter().map(as_json).collect();
+        let items = lines.into_iter().map(|line| as_json(line, &gate)).collect();
         output::to_stdout(|out| json::write("results", items, out))?;
         return Ok(exit);
     }
@@ -45,7 +47,7 @@ pub(crate) fn run(arguments: &Update, color: When) -> Result<Exit, Failure> {
             )?;
         }
         for line in lines {
-            if let Err(failure) = as_text(line, &store, &arguments.place, color, out)? {
+            if let Err(failure) = as_text(line, &store, &gate, &arguments.place, color, out)? {
                 failures.push(failure.with_way_out(&arguments.place));
             }
         }
@@ -111,6 +113,7 @@ fn exit_of(line: &Line) -> Exit {
 fn as_text(
     line: Line,
     store: &Store,
+    gate: &Gate,
     place: &Place,
     color: When,
     out: &mut dyn Write,
@@ -120,19 +123,24 @@ fn as_text(
         Ok(Updated::Current(entry)) => {
             writeln!(out, "{name}: current ({})", words::content(&entry))?;
         }
-        Ok(Updated::Available { before, after }) if before.digest == after.digest => {
+        Ok(Updated::Available { before, after, .. }) if before.digest == after.digest => {
             writeln!(
                 out,
                 "{name}: changed here; {} puts it back",
                 words::command(place, &["update", &name])
             )?;
         }
-        Ok(Updated::Available { before, after }) => {
+        Ok(Updated::Available {
+            before,
+            after,
+            package,
+        }) => {
             writeln!(
                 out,
                 "{name}: update available, {}",
                 between(&before, &after)
             )?;
+            gate::told(&gate.by(&package, &after.digest), &after.digest, out)?;
         }
         Ok(Updated::Done(done)) => {
             let step = done
@@ -148,6 +156,7 @@ fn as_text(
                 _ => writeln!(out, "{name}: updated, {step}")?,
             }
             words::notes(&done, &store.package_root(&done.name), false, out)?;
+            gate::told(&gate.outdated(&done), &done.entry.digest, out)?;
         }
         Ok(Updated::Rejected(package)) => {
             let report = Report {
@@ -196,7 +205,7 @@ fn change(before: &Entry, after: &Entry) -> Option<VersionChange> {
     VersionChange::between(before.version.as_deref(), after.version.as_deref())
 }
 
-fn as_json(line: Line) -> Value {
+fn as_json(line: Line, gate: &Gate) -> Value {
     let mut members = Map::new();
     let outcome = |word: &str| json!(word);
     match line.result {
@@ -204,7 +213,13 @@ fn as_json(line: Line) -> Value {
             members.insert("outcome".to_owned(), outcome("current"));
             members.insert("after".to_owned(), json::entry(&entry));
         }
-        Ok(Updated::Available { before, after }) => {
+        Ok(Updated::Available {
+            before,
+            after,
+            package,
+        }) => {
+            let outdated = gate.by(&package, &after.digest);
+            members.insert("outdated_rules".to_owned(), gate::as_json(&outdated));
             members.insert("outcome".to_owned(), outcome("available"));
             let change = change(&before, &after).map(VersionChange::as_str);
             members.insert("change".to_owned(), json!(change));
@@ -214,7 +229,8 @@ fn as_json(line: Line) -> Value {
         Ok(Updated::Done(done)) => {
             let before = done.before.as_ref();
             let change = before.and_then(|before| change(before, &done.entry));
-            members = json::done(*done);
+            let outdated = gate::as_json(&gate.outdated(&done));
+            members = json::done(*done, outdated);
             let change = change.map(VersionChange::as_str);
             members.insert("change".to_owned(), json!(change));
         }

@@ -209,6 +209,14 @@ pub(super) fn folders(folders: &Folders, dry_run: bool, out: &mut dyn Write) -> 
             show(kept)
         )?;
     }
+    for left in &folders.not_deleted {
+        writeln!(
+            out,
+            "  {}, an earlier copy of a skill, {}; the next change tries again, unless you delete it",
+            show(&left.path),
+            visible(&left.problem)
+        )?;
+    }
     for outside in &folders.outside {
         writeln!(
             out,

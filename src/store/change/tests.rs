@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use tempfile::TempDir;
 
+use super::journal::VERSION;
+use super::replay::{OLD, exists};
 use super::*;
 use crate::archive::Digest;
 use crate::source::{Resolved, Source};
@@ -78,7 +80,7 @@ impl World {
             purge,
             only_in: None,
         };
-        write_journal(self.layout(), &journal).unwrap();
+        journal.write(self.layout()).unwrap();
     }
 
     /// What the next command finds: the lock file and the tree agree, and when it
@@ -237,7 +239,7 @@ fn a_journal_of_a_stranger_leads_nowhere_else() {
             purge: true,
             only_in: None,
         };
-        write_journal(world.layout(), &journal).unwrap();
+        journal.write(world.layout()).unwrap();
         assert!(world.store.installed(&Stop::default()).is_err());
         assert!(exists(&world.place()));
     }
@@ -251,7 +253,7 @@ fn whoever_waits_too_long_is_told() {
     let told = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let tell = std::sync::Arc::clone(&told);
     let store = Store::open(world.layout().root.clone()).unwrap();
-    let store = store.waiting(Duration::from_millis(700), move |_| {
+    let store = store.telling(Duration::from_millis(700), move |_| {
         tell.store(true, std::sync::atomic::Ordering::Relaxed);
     });
     let waited = store.writer(&Stop::default()).map(drop);

@@ -6,10 +6,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::aside::{NEW, beside, delete};
 use super::copy::copy;
 use super::record::{Ours, Record};
 use super::removal::withdraw;
-use super::{Copied, Folders, Found, Problem, beside, now, swap};
+use super::{Copied, Folders, Found, Problem, now, swap};
 use crate::package::Skill;
 use crate::store::Error;
 use crate::store::change::Writer;
@@ -117,7 +118,7 @@ impl Plan {
                 let place = folder.directory.join(&skill.name);
                 let to = match wanted.scratch {
                     Some(scratch) => scratch.join(format!("folder-{}", plan.items.len())),
-                    None => beside(&place, "new"),
+                    None => beside(&place, NEW),
                 };
                 remove_all(&to).map_err(|error| Error::io("remove", &to, error))?;
                 let to = Temporary(to);
@@ -260,6 +261,7 @@ impl Plan {
         // Written before the folders, so that they are known as ours even if this
         // process ends in between.
         self.write(layout, Record::write)?;
+        let mut result = Folders::default();
         for item in self.items.iter().filter(|item| !item.is_theirs) {
             let place = &item.copied.path;
             if let Standing::Occupied(problem) = self.standing(place, &item.digest) {
@@ -267,14 +269,17 @@ impl Plan {
                 return Err(Error::io("replace", place, error));
             }
             if !matches!(now(place), Found::Tree(there) if there == item.digest) {
-                swap(&item.copy.0, place)?;
+                let before = swap(&item.copy.0, place)?;
+                let left = before.and_then(|before| delete(&before));
+                result.not_deleted.extend(left);
             }
             self.ours.insert(place.clone(), vec![item.digest.clone()]);
         }
-        let mut result = Folders::default();
         for place in std::mem::take(&mut self.gone) {
             withdraw(layout, &place, &mut self.ours, &mut result)?;
         }
+        let left = result.not_deleted.iter().map(|left| left.path.clone());
+        self.record.aside.extend(left);
         self.write(layout, Record::write)?;
         self.tell(&mut result);
         Ok(result)

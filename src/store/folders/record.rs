@@ -3,7 +3,7 @@
 //! It stays on this machine, unlike the lock file, which a project may bring along.
 //! One that a project brings along is none: it does not carry the mark of the store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -37,6 +37,9 @@ pub(super) struct Record {
     /// user has asked for it here, and whether their scripts may come along.
     #[serde(default)]
     pub(super) allowed: BTreeMap<String, BTreeMap<PathBuf, bool>>,
+    /// What was set aside and could not be deleted.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) aside: BTreeSet<PathBuf>,
 }
 
 impl Record {
@@ -49,7 +52,10 @@ impl Record {
     }
 
     pub(super) fn read(layout: &Layout) -> Result<Self, Error> {
-        let path = layout.folders();
+        Self::read_from(layout.folders(), layout)
+    }
+
+    fn read_from(path: PathBuf, layout: &Layout) -> Result<Self, Error> {
         let record: Self = match sys::read_unlinked(&path, MAX_BYTES) {
             Ok(text) => serde_json::from_slice(&text)
                 .map_err(|error| Error::io("read", &path, io::Error::other(error)))?,
@@ -79,6 +85,20 @@ impl Record {
     pub(super) fn write_next(&self, layout: &Layout) -> Result<(), Error> {
         let path = layout.next_folders();
         disk::write_whole(&path, &self.text(&path)?)
+    }
+
+    /// Adds to the one that was written beside it, if there is one.
+    pub(super) fn extend_next(
+        layout: &Layout,
+        aside: impl Iterator<Item = PathBuf>,
+    ) -> Result<(), Error> {
+        let path = layout.next_folders();
+        if path.symlink_metadata().is_err() {
+            return Ok(());
+        }
+        let mut record = Self::read_from(path.clone(), layout)?;
+        record.aside.extend(aside);
+        disk::replace(&path, &record.text(&path)?)
     }
 
     /// Gives the one that was written beside it its name, if there is one.

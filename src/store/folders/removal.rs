@@ -7,11 +7,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::aside::{NEW, OLD, beside, delete, free_aside};
 use super::record::{Ours, Record};
-use super::{Folders, Found, beside, now};
+use super::{Folders, Found, Problem, now};
 use crate::store::Error;
 use crate::store::layout::Layout;
-use crate::store::staging::remove_all;
 
 /// Which copies go.
 pub(in crate::store) struct Removal<'a> {
@@ -70,16 +70,18 @@ impl Removal<'_> {
         Ok(())
     }
 
-    /// Deletes what was set aside.
-    pub(in crate::store) fn finish(&self, layout: &Layout) -> Result<(), Error> {
-        let places = self.places(layout)?;
-        for place in places.into_keys().filter(|place| !layout.leads_out(place)) {
-            for left in [NEW, OLD] {
-                // What cannot be deleted now never can, and stops nothing else.
-                let _ = remove_all(&beside(&place, left));
-            }
+    /// Deletes what was set aside. What cannot be deleted stops nothing else; it is
+    /// told, and written down for the next change.
+    pub(in crate::store) fn finish(&self, layout: &Layout) -> Result<Vec<Problem>, Error> {
+        let places = self.places(layout)?.into_keys();
+        let places = places.filter(|place| !layout.leads_out(place));
+        let aside = places.flat_map(|place| [NEW, OLD].map(|what| beside(&place, what)));
+        let left: Vec<Problem> = aside.filter_map(|path| delete(&path)).collect();
+        if !left.is_empty() {
+            // It is told in any case.
+            let _ = Record::extend_next(layout, left.iter().map(|left| left.path.clone()));
         }
-        Ok(())
+        Ok(left)
     }
 
     fn is_about(&self, place: &Path) -> bool {
@@ -101,9 +103,6 @@ impl Removal<'_> {
     }
 }
 
-const NEW: &str = "new";
-const OLD: &str = "old";
-
 /// Removes one folder unless somebody changed it; then it is theirs.
 pub(super) fn withdraw(
     layout: &Layout,
@@ -119,10 +118,9 @@ pub(super) fn withdraw(
     if put_aside(place, &digests, &mut result.kept)? {
         result.removed.push(place.to_owned());
     }
-    for left in [NEW, OLD] {
-        let left = beside(place, left);
-        remove_all(&left).map_err(|error| Error::io("remove", &left, error))?;
-    }
+    let aside = [NEW, OLD].map(|what| beside(place, what));
+    let left = aside.iter().filter_map(|path| delete(path));
+    result.not_deleted.extend(left);
     Ok(())
 }
 
@@ -131,9 +129,8 @@ fn put_aside(place: &Path, digests: &[String], kept: &mut Vec<PathBuf>) -> Resul
     match now(place) {
         Found::Nothing => Ok(false),
         Found::Tree(digest) if digests.contains(&digest) => {
-            let aside = beside(place, OLD);
-            let moved = remove_all(&aside).and_then(|()| fs::rename(place, &aside));
-            moved.map_err(|error| Error::io("remove", place, error))?;
+            let aside = free_aside(place)?;
+            fs::rename(place, &aside).map_err(|error| Error::io("remove", place, error))?;
             Ok(true)
         }
         _ => {

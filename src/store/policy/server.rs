@@ -7,13 +7,15 @@
 //! names what may be connected to although its address is none of the internet.
 
 use std::ops::Range;
+use std::path::PathBuf;
 
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Denied, Place, Policy, conditions, is_host, matches, written};
+use super::{Denied, Place, Policy, conditions, is_host, matches, named, written};
 use crate::archive::Digest;
 use crate::net::Egress;
+use crate::package::{Package, Server, Transport};
 use crate::spec::pattern;
 
 /// The rules of one file.
@@ -109,7 +111,43 @@ pub enum Start {
     },
 }
 
+/// A rule `[[stdio.allow]]` about a package that has another content than it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outdated {
+    /// The rule, as its file says it.
+    pub rule: String,
+    /// The file.
+    pub path: PathBuf,
+    /// Its line there, from 1.
+    pub line: usize,
+}
+
 impl Policy {
+    /// The rules that would have programs of `package` started if its content was
+    /// another one than `digest`, and without which nothing has them started.
+    pub fn outdated(&self, package: &Package, digest: &Digest) -> Vec<Outdated> {
+        let plugin = package.name.as_deref().unwrap_or_default();
+        let is_program = |server: &&Server| matches!(server.transport, Transport::Stdio { .. });
+        let programs = package.mcp.loaded.iter().filter(is_program);
+        let programs = programs.map(|server| Program {
+            plugin,
+            digest: Some(digest),
+            server: &server.name,
+        });
+        let unsaid: Vec<Program<'_>> = programs
+            .filter(|program| matches!(self.start(program), Start::Unsaid { .. }))
+            .collect();
+        let rules = self.files.iter().flat_map(|file| &file.servers.start);
+        rules
+            .filter(|rule| unsaid.iter().any(|program| rule.text.is_about(program)))
+            .map(|rule| Outdated {
+                rule: named("stdio.allow", &rule.text.conditions()),
+                path: rule.place.path.clone(),
+                line: rule.place.line,
+            })
+            .collect()
+    }
+
     /// What the rules say of starting a program.
     pub fn start(&self, program: &Program<'_>) -> Start {
         let mut other_content = None;

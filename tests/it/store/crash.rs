@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::world::{World, names, skill};
+use super::world::{World, names, skill, tree};
 
 /// A package of many files, so that a change takes a while.
 fn large_package(world: &World, text: &str) {
@@ -358,4 +358,26 @@ fn who_verifies_beside_updates_sees_no_changes() {
             world.expect(0, &["verify"]);
         }
     }
+}
+
+/// A power failure after the lock file has reached the disk, and before the files did.
+#[test]
+fn a_tree_that_did_not_reach_the_disk_is_found_and_brought_again() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    world.expect(0, &["import", "./p"]);
+    let whole = tree(&world.installed("tide-table"));
+    for arguments in [&["update"][..], &["import", "--frozen"], &["import", "./p"]] {
+        for name in whole.keys() {
+            fs::write(world.installed("tide-table").join(name), "").expect("emptied");
+        }
+        let found = world.json(1, &["verify", "--json"]);
+        let changes = found["packages"][0]["changes"].as_array().map(Vec::len);
+        assert_eq!(changes, Some(whole.len()), "{found}");
+        let run = world.expect(0, arguments);
+        assert!(run.stdout.contains("put back as it was"), "{}", run.stdout);
+        assert_eq!(tree(&world.installed("tide-table")), whole);
+        world.expect(0, &["verify"]);
+    }
+    world.assert_tidy();
 }

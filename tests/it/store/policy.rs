@@ -216,3 +216,98 @@ fn a_file_with_mistakes_stops_everything_and_names_the_place() {
     );
     world.expect(2, &["list"]);
 }
+
+#[test]
+fn a_rule_that_a_change_leaves_behind_is_named() {
+    let world = World::new();
+    let servers = r#"{"$schema": "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json",
+"mcpServers": {"almanac": {"type": "stdio", "command": "sh"},
+"log": {"type": "stdio", "command": "sh"}}}"#;
+    let package = |text: &str| {
+        world.package("p", "tide-table", text);
+        world.write("p/mcp.json", servers);
+    };
+    let digest = || {
+        let digest = world.locked("tide-table")["digest"].clone();
+        digest.as_str().expect("a digest").to_owned()
+    };
+    let rule = |digest: &str| format!("plugin = \"tide-table\"\ndigest = \"{digest}\"\n");
+    package("One.");
+    world.expect(0, &["import", "./p"]);
+    let one = digest();
+    let rules = format!("# mine\n\n[[stdio.allow]]\n{}", rule(&one));
+    let file = world.write("home/.agents/apkit.toml", &rules);
+    world.expect(0, &["mcp", "plan", "tide-table"]);
+    let silent = world.expect(0, &["update"]);
+    assert!(!silent.stdout.contains("stdio"), "{}", silent.stdout);
+    let told = |two: &str| {
+        format!(
+            "the rule [[stdio.allow]] {{ plugin = \"tide-table\", digest = \"{one}\" }} at {}:3 \
+             names another content, and lets nothing of this one start; look at it, and put its \
+             digest there: {two}",
+            file.display()
+        )
+    };
+    package("Two.");
+    let dry = world.expect(0, &["import", "./p", "--dry-run"]);
+    let check = world.expect(1, &["update", "--check"]);
+    let check_json = world.json(1, &["update", "--check", "--json"]);
+    let update = world.expect(0, &["update"]);
+    let two = digest();
+    for run in [dry, check, update] {
+        assert!(run.stdout.contains(&told(&two)), "{}", run.stdout);
+    }
+    let path = file.to_str().expect("a path");
+    let named = serde_json::json!([{
+        "rule": format!("[[stdio.allow]] {{ plugin = \"tide-table\", digest = \"{one}\" }}"),
+        "path": path, "line": 3,
+    }]);
+    assert_eq!(check_json["results"][0]["outdated_rules"], named);
+    // Nobody but the user changes it.
+    assert_eq!(fs::read_to_string(&file).expect("rules"), rules);
+    world.expect(1, &["mcp", "plan", "tide-table"]);
+    // One for each content, and nothing is left behind; one for one server is not enough.
+    package("One.");
+    let both = format!("{rules}[[stdio.allow]]\n{}", rule(&two));
+    fs::write(&file, both).expect("rules");
+    let back = world.json(0, &["update", "--json"]);
+    assert_eq!(back["results"][0]["outdated_rules"], serde_json::json!([]));
+    let some = format!("{rules}[[stdio.allow]]\n{}server = \"log\"\n", rule(&two));
+    fs::write(&file, some).expect("rules");
+    package("Two.");
+    let there = world.json(0, &["import", "./p", "--json"]);
+    assert_eq!(there["results"][0]["outdated_rules"], named);
+}
+
+/// The rules of a project cannot allow programs, so that none of them can be outdated.
+#[test]
+fn the_rules_of_the_user_are_named_for_the_packages_of_a_project() {
+    let world = World::new();
+    world.package("project/p", "tide-table", "One.");
+    world.write(
+        "project/p/mcp.json",
+        r#"{"$schema": "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json",
+"mcpServers": {"almanac": {"type": "stdio", "command": "sh"}}}"#,
+    );
+    let rule = format!(
+        "[[stdio.allow]]\nplugin = \"tide-table\"\ndigest = \"sha256:{}\"\n",
+        "0".repeat(64)
+    );
+    world.write("project/apkit.toml", &rule);
+    let import = || {
+        let mut command = world.apkit();
+        command.current_dir(world.path("project"));
+        command.args(["import", "./p", "--project", "--dry-run"]);
+        let run = crate::support::finish(&mut command);
+        assert_eq!(run.status, Some(0), "{run:?}");
+        run
+    };
+    assert!(!import().stdout.contains("stdio.allow"));
+    let own = world.write("home/.agents/apkit.toml", &rule);
+    let told = format!(" at {}:1 names another content", own.display());
+    let run = import();
+    assert!(run.stdout.contains(&told), "{}", run.stdout);
+    world.write("home/.agents/apkit.toml", "colour = 1\n");
+    let run = import();
+    assert!(run.stderr.contains("still fit is not known"), "{run:?}");
+}

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::sources::tgz;
 use super::world::World;
-use crate::web::{Reply, Server};
+use crate::web::{Delivery, Reply, Server};
 
 /// The two ends of a new terminal: ours and the program's.
 fn terminal() -> (OwnedFd, OwnedFd) {
@@ -73,6 +73,36 @@ fn a_note_does_not_land_on_the_line() {
         "{shown:?}"
     );
     assert!(shown.ends_with("\r\u{1b}[K"), "{shown:?}");
+}
+
+#[test]
+fn what_has_come_is_shown_in_units_that_a_person_reads() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    // Nothing that a packer makes smaller.
+    let mut state = 1_u32;
+    let noise = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state.to_be_bytes()[0]
+    });
+    let noise: Vec<u8> = noise.take(300 << 10).collect();
+    world.write("p/noise.bin", noise);
+    tgz(&world.path("p"), "package/", &world.path("slow.tgz"));
+    let archive = fs::read(world.path("slow.tgz")).expect("an archive");
+    let whole = format!(
+        "{}.{} KiB",
+        archive.len() >> 10,
+        ((archive.len() & 1023) * 10) >> 10
+    );
+    let server = Server::new(move |_| {
+        let slowly = Delivery::Trickle(32 << 10, Duration::from_millis(120));
+        Reply::new(200, archive.clone()).delivery(slowly)
+    });
+    let shown = watched(&world, &["import", &server.url("/slow.tgz")]);
+    let is_line = |line: &str| {
+        line.starts_with("slow.tgz: fetching, ") && line.contains(&format!(" KiB of {whole} ("))
+    };
+    assert!(shown.split("\r\u{1b}[K").any(is_line), "{shown:?}");
 }
 
 #[test]

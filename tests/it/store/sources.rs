@@ -448,7 +448,17 @@ fn a_signed_address_is_validated_and_shown_nowhere() {
     assert!(run.stdout.contains(&shown), "{}", run.stdout);
     hidden(&world.expect(0, &["inspect", &signed]));
     hidden(&world.expect(0, &["inspect", &signed, "--format", "json"]));
+    let run = world.expect(0, &["export", &signed, "--out", "made", "--format", "json"]);
+    hidden(&run);
+    for (path, (content, _)) in tree(&world.path("made")) {
+        let content = String::from_utf8_lossy(&content);
+        assert!(!content.contains(SECRET), "{path}: {content}");
+    }
+    assert!(world.path("made/skills/tides/SKILL.md").is_file());
     // Nor when it fails.
+    let run = world.expect(2, &["export", &signed, "--plugin", "none", "--out", "more"]);
+    hidden(&run);
+    assert!(run.stderr.contains("/a.tgz?…"), "{}", run.stderr);
     let refused = server.url(&format!("/b.tgz?sig={SECRET}"));
     let run = world.expect(2, &["validate", &refused]);
     hidden(&run);

@@ -49,24 +49,105 @@ fn a_journal_that_was_not_written_here_is_not_followed() {
         });
         world.write(&format!("{INTERNAL}/journal.json"), journal.to_string());
     };
-    journal(false);
     let staging = world.path(INTERNAL).join("staging/7-7");
-    symlink("../../../..", &staging).expect("a link");
     for command in ["list", "verify", "update"] {
-        let run = in_project(&world, &[command]);
-        refused(&run, "journal.json", "staging/7-7 is a link");
+        for purge in [false, true] {
+            journal(purge);
+            symlink("../../../..", &staging).expect("a link");
+            let run = in_project(&world, &[command]);
+            assert_eq!(run.status, Some(0), "{run:#?}");
+            let told =
+                "note: a change of tide-table was begun elsewhere, and came along unfinished with";
+            assert!(run.stderr.contains(told), "{}", run.stderr);
+            assert!(staging.symlink_metadata().is_err());
+        }
     }
-    fs::remove_file(&staging).expect("removed");
-    fs::create_dir(&staging).expect("a directory");
-    journal(true);
-    let run = in_project(&world, &["list"]);
-    refused(&run, "journal.json", "not begun here; remove it");
     for name in ["data", "old", "new"] {
         assert_eq!(names(&world.path("home").join(name)), ["file"]);
     }
     let project = world.path("home/project/.agents");
     assert_eq!(names(&project.join("plugins")), ["tide-table"]);
     assert_eq!(names(&project.join("plugin-data/tide-table")), ["file"]);
+}
+
+/// What a copy of a project holds that was made between two steps of a change.
+#[test]
+fn a_project_that_was_copied_with_a_change_pending_goes_on() {
+    let journal = |world: &World, is_removal: bool| {
+        let new = if is_removal {
+            json!(null)
+        } else {
+            json!({"file": [1, 1]})
+        };
+        let journal = json!({
+            "journal_version": 1, "name": "tide-table", "mark": "1-1", "staging": "7-7",
+            "new": new, "purge": false,
+        });
+        world.write(&format!("{INTERNAL}/journal.json"), journal.to_string());
+        world.write(&format!("{INTERNAL}/apkit.lock.next"), "{}");
+    };
+    let place = "home/project/.agents/plugins/tide-table";
+    for (step, state) in [
+        ("begun", "intact"),
+        ("swapped", "changed"),
+        ("removed", "missing"),
+    ] {
+        let world = World::new();
+        project(&world);
+        let staging = world.path(INTERNAL).join("staging/7-7");
+        fs::create_dir_all(&staging).expect("a directory");
+        match step {
+            "removed" => fs::rename(world.path(place), staging.join("old")).expect("moved"),
+            _ => world.package(&format!("{INTERNAL}/staging/7-7/new"), "tide-table", "Two."),
+        }
+        if step == "swapped" {
+            fs::remove_dir_all(world.path(place)).expect("removed");
+            fs::rename(staging.join("new"), world.path(place)).expect("moved");
+        }
+        journal(&world, step == "removed");
+        let run = in_project(&world, &["verify"]);
+        assert_eq!(run.status, Some(i32::from(state != "intact")), "{run:#?}");
+        assert!(
+            run.stderr.contains("tide-table was begun elsewhere"),
+            "{run:#?}"
+        );
+        assert!(
+            run.stderr
+                .contains("given up here, and apkit verify --project says"),
+            "{run:#?}"
+        );
+        assert!(
+            run.stdout.contains(&format!("tide-table 1.0.0: {state}")),
+            "{run:#?}"
+        );
+        // It is told once, and an update puts right what is half done.
+        let run = in_project(&world, &["update"]);
+        assert_eq!((run.status, run.stderr.as_str()), (Some(0), ""), "{step}");
+        let run = in_project(&world, &["verify"]);
+        assert_eq!((run.status, run.stderr.as_str()), (Some(0), ""), "{step}");
+        let internal = world.path(INTERNAL);
+        assert!(names(&internal.join("staging")).is_empty());
+        assert!(!internal.join("journal.json").exists());
+        assert!(!internal.join("apkit.lock.next").exists());
+    }
+}
+
+#[test]
+fn a_journal_that_cannot_be_read_says_what_to_do() {
+    let world = World::new();
+    project(&world);
+    let path = world.path(INTERNAL).join("journal.json");
+    for text in ["{", r#"{"journal_version": 2}"#] {
+        fs::write(&path, text).expect("a file");
+        let run = in_project(&world, &["list"]);
+        refused(
+            &run,
+            "journal.json",
+            "; remove it, then see what `apkit verify` says",
+        );
+    }
+    fs::remove_file(&path).expect("removed");
+    assert_eq!(in_project(&world, &["verify"]).status, Some(0));
 }
 
 #[test]

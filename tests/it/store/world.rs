@@ -7,6 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use super::schemas;
 use crate::support::{Place, Run, finish, manifest};
 
 pub(crate) struct World {
@@ -62,9 +63,12 @@ impl World {
         run
     }
 
+    /// What was printed, which keeps to its schema.
     pub(crate) fn json(&self, status: i32, arguments: &[&str]) -> Value {
         let run = self.expect(status, arguments);
-        serde_json::from_str(&run.stdout).expect("JSON")
+        let document = serde_json::from_str(&run.stdout).expect("JSON");
+        schemas::check(arguments[0], &document);
+        document
     }
 
     /// What the lock file says of one package.
@@ -74,7 +78,9 @@ impl World {
 
     pub(crate) fn lock(&self) -> Value {
         let text = fs::read_to_string(self.root().join("apkit.lock")).expect("a lock file");
-        serde_json::from_str(&text).expect("JSON")
+        let lock = serde_json::from_str(&text).expect("JSON");
+        schemas::check("lock", &lock);
+        lock
     }
 
     /// The root of the default store.

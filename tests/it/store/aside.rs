@@ -1,0 +1,62 @@
+//! Copies of skills that were set aside.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::schemas;
+use super::world::{World, names, skill};
+use crate::support::finish;
+
+/// Directories that lie deeper in each other than files may be open cannot be deleted.
+#[test]
+fn a_copy_that_cannot_be_deleted_is_told_and_deleted_later() {
+    let with_few_files = |world: &World, arguments: &str| {
+        let script = format!("ulimit -n 20; exec \"$0\" {arguments}");
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_apkit")]);
+        world.prepare(&mut command);
+        let run = finish(&mut command);
+        assert_eq!(run.status, Some(0), "{arguments}: {run:?}");
+        run
+    };
+    let deep = format!("p/skills/tides/{}file", "d/".repeat(28));
+    for (arguments, way) in [
+        ("remove tide-table", "old"),
+        ("remove tide-table --skills-to folders", "old"),
+        ("update", "new"),
+    ] {
+        let world = World::new();
+        world.package("p", "tide-table", "One.");
+        world.package("q", "other", "Other.");
+        world.write(&deep, "deep");
+        world.expect(0, &["import", "./p", "--skills-to", "folders"]);
+        fs::remove_dir_all(world.path("p/skills/tides/d")).expect("removed");
+        world.write("p/skills/tides/SKILL.md", skill("Two."));
+        let aside = world.path(&format!("folders/.tides.apkit-{way}"));
+        let told = format!(
+            "{}, an earlier copy of a skill, cannot be deleted: Too many open files (os error 24); the next change tries again, unless you delete it",
+            aside.display()
+        );
+        let run = with_few_files(&world, arguments);
+        assert!(run.stdout.contains(&told), "{arguments}: {}", run.stdout);
+        assert!(aside.join("d/d/d").is_dir());
+        // Nor can the next change, which is about something else.
+        let run = with_few_files(&world, "import ./q --json");
+        let found: Value = serde_json::from_str(&run.stdout).expect("JSON");
+        schemas::check("import", &found);
+        let left = &found["results"][0]["folders"]["not_deleted"];
+        assert_eq!(left[0]["path"], aside.to_str().expect("a path"), "{left}");
+        assert_eq!(left.as_array().map(Vec::len), Some(1), "{left}");
+        let run = world.expect(0, &["remove", "other"]);
+        assert!(!run.stdout.contains("earlier copy"), "{}", run.stdout);
+        assert!(!aside.exists());
+        let left = if way == "new" { vec!["tides"] } else { vec![] };
+        assert_eq!(names(&world.path("folders")), left, "{arguments}");
+        let record = world.place.read("home/.agents/.apkit/folders.json");
+        assert!(!record.contains("aside"), "{record}");
+        world.expect(0, &["verify"]);
+        world.assert_tidy();
+    }
+}
