@@ -144,7 +144,7 @@ pub(crate) enum Failure {
     #[error("fetch {}: {error}", visible(source_text))]
     Fetch {
         source_text: String,
-        error: Box<apkit::source::Error>,
+        error: Box<apkit::store::Error>,
     },
 
     /// What `validate` or `inspect` was given is no source.

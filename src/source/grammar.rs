@@ -209,6 +209,15 @@ impl Source {
         }
     }
 
+    /// Whether it is a directory or an archive of this machine, or comes with apkit:
+    /// nothing is asked for it.
+    pub fn is_here(&self) -> bool {
+        matches!(
+            self,
+            Self::Directory(_) | Self::ArchiveFile(_) | Self::Builtin(_)
+        )
+    }
+
     /// The host it is fetched from, if that is part of it.
     pub fn host(&self) -> Option<String> {
         match self {

@@ -2,7 +2,6 @@
 //! store changes.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::install::Options;
 use super::lock_file::{Entry, LockFile, Mode, name_problem};
@@ -11,7 +10,6 @@ use super::restore::Frozen;
 use super::{Error, Store};
 use crate::archive::{EntryPath, LeftOut, Limits, Tree};
 use crate::diagnostic::Threshold;
-use crate::net;
 use crate::package::{self, Package, Verdict, discover};
 use crate::source::{self, Request, Resolved, Source};
 use crate::spec::codes::manifest;
@@ -66,16 +64,6 @@ pub(super) enum Judged {
 }
 
 impl Store {
-    /// Holds hosts that only the configuration of a source names against the rules.
-    pub(super) fn permit(&self, source: &Source) -> net::Permit {
-        let (policy, source) = (self.policy.clone(), source.clone());
-        Arc::new(move |host| {
-            let facts = Facts::at(&source, host);
-            let denied = policy.check(&facts);
-            denied.map_err(|denied| format!("{host} may not be asked: {denied}"))
-        })
-    }
-
     /// Fetches into `directory` and judges what came.
     pub(super) fn prepare(
         &self,
@@ -96,7 +84,7 @@ impl Store {
         request: &Request<'_>,
         directory: &Path,
     ) -> Result<Material, Error> {
-        let permit = self.permit(source);
+        let permit = self.policy.permit(source);
         let asking = Request {
             permit: Some(&permit),
             ..*request
@@ -178,7 +166,7 @@ impl Store {
         }
         let digest = material.tree.digest();
         let facts = Content {
-            plugin: &name,
+            plugin: Some(&name),
             version: package.version.as_deref(),
             resolved: &material.resolved,
             digest: &digest.to_string(),

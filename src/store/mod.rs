@@ -38,6 +38,7 @@ mod change;
 mod discarded;
 mod disk;
 mod error;
+mod fetch;
 mod folders;
 mod install;
 mod judge;

@@ -149,6 +149,13 @@ impl Policy {
         Ok(Self { files })
     }
 
+    /// These rules and those of `other`: both apply.
+    #[must_use]
+    pub fn and(mut self, other: &Self) -> Self {
+        self.files.extend(other.files.iter().cloned());
+        self
+    }
+
     /// The directories that the catalogue looks into.
     pub fn sources(&self) -> impl Iterator<Item = &Path> {
         self.files

@@ -97,7 +97,7 @@ impl Store {
         self.policy.check(&Facts::before(&source))?;
         let is_moved = source != before.source;
         if !is_moved && self.is_as_it_should_be(name, &before)? {
-            let permit = self.permit(&source);
+            let permit = self.policy.permit(&source);
             let asking = Request {
                 permit: Some(&permit),
                 ..*request

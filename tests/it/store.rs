@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod crash;
+mod fetches;
 mod folders;
 mod import;
 mod lock;

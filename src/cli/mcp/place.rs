@@ -115,7 +115,7 @@ impl Subjects {
         }
         let (mut all, mut typed, mut missing) = (Vec::new(), Vec::new(), Vec::new());
         for source in sources {
-            let opened = find(source, &session, &store)
+            let opened = find(source, &session, &store, &rules)
                 .and_then(|found| subject(found, common, &session, &store, &rules, &keys));
             match opened {
                 // The same package by two names.
@@ -344,7 +344,12 @@ impl Subject {
 
 /// What SOURCE means: first an installed package, as a directory of that name may
 /// be anybody's; then a path; then something to fetch.
-fn find(source: &OsStr, session: &Session, store: &Store) -> Result<Found, Failure> {
+fn find(
+    source: &OsStr,
+    session: &Session,
+    store: &Store,
+    rules: &Rules<'_>,
+) -> Result<Found, Failure> {
     let failed = |error| Failure::store("read the store".to_owned(), error);
     let path = Path::new(source);
     let text = source.to_str();
@@ -394,7 +399,7 @@ fn find(source: &OsStr, session: &Session, store: &Store) -> Result<Found, Failu
     match Source::parse(text, session.environment())? {
         Source::Directory(path) => directory(Target::of(&path)?),
         source => {
-            let (scratch, staged) = session.fetch(&source)?;
+            let (scratch, staged) = session.fetch_by(&rules.policy(), &source)?;
             Ok(Found {
                 root: staged.directory,
                 display: text.to_owned(),

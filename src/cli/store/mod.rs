@@ -19,8 +19,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use apkit::archive::Staged;
-use apkit::source::{self, Environment, Request, Source, Stop};
-use apkit::store::{self, Store};
+use apkit::source::{Environment, Request, Source, Stop};
+use apkit::store::{self, Policy, Store};
 use apkit::sys;
 
 use super::failure::{self, Failure};
@@ -86,11 +86,34 @@ impl Session {
         }
     }
 
-    /// Fetches a source to a place of its own.
+    /// The rules of the user's own store, which bind also what is fetched and not
+    /// installed.
+    fn own_rules(&self) -> Result<Policy, Failure> {
+        match self.store(&Place::default()) {
+            Ok(store) => Ok(store.policy().clone()),
+            Err(Failure::NoHome) => Ok(Policy::default()),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Fetches a source to a place of its own, as the user's rules have it.
     pub(crate) fn fetch(&self, source: &Source) -> Result<(Scratch, Staged), Failure> {
+        let rules = match source.is_here() {
+            true => Policy::default(),
+            false => self.own_rules()?,
+        };
+        self.fetch_by(&rules, source)
+    }
+
+    /// The same as these rules have it.
+    pub(crate) fn fetch_by(
+        &self,
+        rules: &Policy,
+        source: &Source,
+    ) -> Result<(Scratch, Staged), Failure> {
         let scratch = Scratch::new()?;
         let place = scratch.path().join("fetched");
-        match source::fetch(source, &self.request(), &place) {
+        match rules.fetch(source, &self.request(), &place) {
             Ok(fetched) => Ok((scratch, fetched.staged)),
             Err(error) => Err(Failure::Fetch {
                 source_text: source.to_string(),

@@ -67,8 +67,8 @@ pub(in crate::store) struct Facts<'a> {
 /// What only its content tells.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::store) struct Content<'a> {
-    /// The name in the manifest.
-    pub(in crate::store) plugin: &'a str,
+    /// The name in the manifest, if that is one.
+    pub(in crate::store) plugin: Option<&'a str>,
     /// The version in the manifest.
     pub(in crate::store) version: Option<&'a str>,
     /// Which content of the source it is.
@@ -228,10 +228,10 @@ impl Rule {
             },
             known(&text.scope, source.scope()),
             known(&text.name, source.name()),
-            match (&text.plugin, content) {
+            match (&text.plugin, content.and_then(|content| content.plugin)) {
                 (None, _) => Fit::Yes,
                 (Some(_), None) => Fit::Maybe,
-                (Some(pattern), Some(content)) => is(matches(pattern, content.plugin)),
+                (Some(pattern), Some(plugin)) => is(matches(pattern, plugin)),
             },
             match (&self.version, facts.version()) {
                 (None, _) => Fit::Yes,
