@@ -25,7 +25,8 @@ const MAX_LISTING: u64 = 64 << 20;
 pub struct Options {
     /// Replace a package of the same name that comes from another source.
     pub replace: bool,
-    /// Install nothing that has a finding at or above warning.
+    /// Install nothing that has a finding at or above warning, or lacks something
+    /// that the source has.
     pub strict: bool,
     /// Apply drafts of the specification too.
     pub drafts: bool,
@@ -45,7 +46,16 @@ pub enum Imported {
     /// The package is in place.
     Done(Box<Done>),
     /// What was found in it forbids it; nothing was changed.
-    Rejected(Box<Package>),
+    Rejected(Box<Rejected>),
+}
+
+/// A package that is not installed for what was found in it.
+#[derive(Debug)]
+pub struct Rejected {
+    /// What a client would get of it, with all findings.
+    pub package: Package,
+    /// What of the source is not in it.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// A package that is in place.
@@ -152,7 +162,7 @@ impl Store {
         request.progress.judge();
         let mut prepared = match self.judge(source, material, options, frozen)? {
             Judged::Good(prepared) => *prepared,
-            Judged::Bad(package) => return Ok(Imported::Rejected(package)),
+            Judged::Bad(rejected) => return Ok(Imported::Rejected(rejected)),
         };
         let done = match staging {
             Some(staging) => self.commit(prepared, staging, request, options, |_| Ok(()))?,

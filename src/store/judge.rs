@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::install::Options;
+use super::install::{Options, Rejected};
 use super::lock_file::{Entry, LockFile, Mode, name_problem};
 use super::policy::{Content, Facts};
 use super::restore::Frozen;
@@ -57,10 +57,19 @@ pub(super) struct Material {
     is_weak: bool,
 }
 
+impl Material {
+    fn rejected(self, package: Package) -> Judged {
+        Judged::Bad(Box::new(Rejected {
+            package,
+            left_out: self.left_out,
+        }))
+    }
+}
+
 /// What came of fetching and judging.
 pub(super) enum Judged {
     Good(Box<Prepared>),
-    Bad(Box<Package>),
+    Bad(Box<Rejected>),
 }
 
 impl Store {
@@ -142,7 +151,10 @@ impl Store {
         } else {
             Threshold::Rejected
         };
-        let is_bad = package.verdict == Verdict::Rejected
+        let lacks_something =
+            options.strict && material.left_out.iter().any(|left| left.reason.is_loss());
+        let is_bad = lacks_something
+            || package.verdict == Verdict::Rejected
             || (package.diagnostics.iter()).any(|found| threshold.is_reached_by(found.code));
         if is_bad {
             if is_elsewhere(&package) {
@@ -155,11 +167,11 @@ impl Store {
                     return Err(Error::NoPackage { place, found });
                 }
             }
-            return Ok(Judged::Bad(Box::new(package)));
+            return Ok(material.rejected(package));
         }
         // A package that loads has both.
         let (Some(name), Some(spec_version)) = (package.name.clone(), package.spec_version) else {
-            return Ok(Judged::Bad(Box::new(package)));
+            return Ok(material.rejected(package));
         };
         if let Some(problem) = name_problem(&name) {
             return Err(Error::Name { name, problem });

@@ -2,14 +2,13 @@
 
 use std::path::PathBuf;
 
-use super::install::{Done, Options};
+use super::install::{Done, Options, Rejected};
 use super::judge::{Judged, Prepared};
 use super::lock_file::Entry;
 use super::policy::Facts;
 use super::staging::Staging;
 use super::state::State;
 use super::{Error, Store, entry_of, folders};
-use crate::package::Package;
 use crate::source::{self, Request, Resolved, Source, Stop};
 
 /// How to update.
@@ -20,7 +19,8 @@ pub struct Update {
     pub check: Option<PathBuf>,
     /// Move to this branch, tag, commit or version.
     pub to: Option<String>,
-    /// Refuse what has a finding at or above warning.
+    /// Refuse what has a finding at or above warning, or lacks something that the
+    /// source has.
     pub strict: bool,
     /// Apply drafts of the specification too.
     pub drafts: bool,
@@ -41,7 +41,7 @@ pub enum Updated {
         after: Box<Entry>,
     },
     /// What was found in the new content forbids it; the old one stays.
-    Rejected(Box<Package>),
+    Rejected(Box<Rejected>),
 }
 
 impl Store {
@@ -122,7 +122,7 @@ impl Store {
         };
         let prepared = match self.prepare(&source, request, &options, &directory)? {
             Judged::Good(prepared) => *prepared,
-            Judged::Bad(package) => return Ok(Updated::Rejected(package)),
+            Judged::Bad(rejected) => return Ok(Updated::Rejected(rejected)),
         };
         if prepared.name != name {
             return Err(Error::Renamed {

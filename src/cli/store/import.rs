@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use apkit::package::{Report, discover};
-use apkit::render::{text, visible};
+use apkit::package::discover;
+use apkit::render::visible;
 use apkit::source::Source;
 use apkit::store::{
     self, Done, Folder, Imported, Options, Outcome, Store, VersionChange, shown_version,
@@ -15,7 +15,7 @@ use apkit::store::{
 use super::super::args::When;
 use super::super::exit::Exit;
 use super::super::failure::{Failure, show};
-use super::super::{output, screen};
+use super::super::output;
 use super::{Import, Scratch, Session, json, words};
 
 /// One package, as asked for, and what came of it.
@@ -144,15 +144,8 @@ fn as_text(
             words::notes(&done, &store.package_root(&done.name), dry_run, out)?;
             Ok(Ok(()))
         }
-        Ok(Imported::Rejected(package)) => {
-            let report = Report {
-                packages: vec![*package],
-            };
-            let options = text::Options {
-                screen: screen::of(color, false),
-                quiet: None,
-            };
-            text::write(&report, &options, out)?;
+        Ok(Imported::Rejected(rejected)) => {
+            words::rejected(*rejected, color, out)?;
             writeln!(out, "nothing was imported from {}", visible(&result.asked))?;
             if let Some(hint) = instead(&result.asked) {
                 writeln!(out, "hint: {hint}")?;
@@ -231,9 +224,8 @@ fn as_json(result: Line, store: &Store) -> Value {
             let place = place.map(|place| super::super::failure::slashed(&place));
             members.insert("path".to_owned(), json!(place));
         }
-        Ok(Imported::Rejected(package)) => {
-            members.insert("outcome".to_owned(), json!("rejected"));
-            members.insert("package".to_owned(), json::package(*package));
+        Ok(Imported::Rejected(rejected)) => {
+            members = json::rejected(*rejected);
         }
         Err(error) => {
             let outcome = if error.is_denied() {

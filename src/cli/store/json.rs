@@ -4,12 +4,12 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use apkit::archive::{Change, ChangeKind};
+use apkit::archive::{Change, ChangeKind, LeftOut};
 use apkit::package::{Package, Report};
 use apkit::render;
 use apkit::render::json_v1;
 use apkit::source::Resolved;
-use apkit::store::{Discarded, Done, Entry, Folders, Outcome, Problem, shown_version};
+use apkit::store::{Discarded, Done, Entry, Folders, Outcome, Problem, Rejected, shown_version};
 
 use super::super::failure::slashed;
 
@@ -84,18 +84,29 @@ pub(super) fn done(done: Done) -> Map<String, Value> {
     set("outcome", json!(outcome(done.outcome)));
     set("before", done.before.as_ref().map(entry).into());
     set("after", entry(&done.entry));
-    set("left_out", {
-        let left_out = done.left_out.iter();
-        let left_out =
-            left_out.map(|left| json!({"path": left.path, "reason": left.reason.to_string()}));
-        left_out.collect()
-    });
+    set("left_out", left_out(&done.left_out));
     set("weak_digest", json!(done.is_weak));
     set("discarded", discarded(&done.discarded));
     set("discarded_unknown", json!(done.discarded.is_unknown));
     set("folders", folders(&done.folders));
     set("package", package(done.package));
     members
+}
+
+/// A package that is not in place for what was found in it.
+pub(super) fn rejected(rejected: Rejected) -> Map<String, Value> {
+    let mut members = Map::new();
+    members.insert("outcome".to_owned(), json!("rejected"));
+    members.insert("left_out".to_owned(), left_out(&rejected.left_out));
+    members.insert("package".to_owned(), package(rejected.package));
+    members
+}
+
+fn left_out(left_out: &[LeftOut]) -> Value {
+    let left_out = left_out.iter();
+    left_out
+        .map(|left| json!({"path": left.path, "reason": left.reason.to_string()}))
+        .collect()
 }
 
 /// What somebody had changed, and what no package holds.

@@ -4,14 +4,13 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use apkit::package::Report;
-use apkit::render::{text, visible};
+use apkit::render::visible;
 use apkit::store::{self, Entry, Outcome, Store, Updated, VersionChange, shown_version};
 
 use super::super::args::When;
 use super::super::exit::Exit;
 use super::super::failure::Failure;
-use super::super::{output, screen};
+use super::super::output;
 use super::args::Place;
 use super::{Scratch, Session, Update, json, words};
 
@@ -149,15 +148,8 @@ fn as_text(
             }
             words::notes(&done, &store.package_root(&done.name), false, out)?;
         }
-        Ok(Updated::Rejected(package)) => {
-            let report = Report {
-                packages: vec![*package],
-            };
-            let options = text::Options {
-                screen: screen::of(color, false),
-                quiet: None,
-            };
-            text::write(&report, &options, out)?;
+        Ok(Updated::Rejected(rejected)) => {
+            words::rejected(*rejected, color, out)?;
             writeln!(
                 out,
                 "{name}: the new content is rejected, the old one stays"
@@ -218,9 +210,8 @@ fn as_json(line: Line) -> Value {
             let change = change.map(VersionChange::as_str);
             members.insert("change".to_owned(), json!(change));
         }
-        Ok(Updated::Rejected(package)) => {
-            members.insert("outcome".to_owned(), outcome("rejected"));
-            members.insert("package".to_owned(), json::package(*package));
+        Ok(Updated::Rejected(rejected)) => {
+            members = json::rejected(*rejected);
         }
         Err(error) => {
             let word = if error.is_denied() {

@@ -7,12 +7,14 @@ use std::path::Path;
 
 use apkit::archive::LeftOut;
 use apkit::diagnostic::Severity;
-use apkit::package::Package;
-use apkit::render::visible;
+use apkit::package::{Package, Report};
+use apkit::render::{text, visible};
 use apkit::source::Resolved;
-use apkit::store::{Discarded, Done, Entry, Folders, shown_version};
+use apkit::store::{Discarded, Done, Entry, Folders, Rejected, shown_version};
 
+use super::super::args::When;
 use super::super::failure::show;
+use super::super::screen;
 use super::args::Place;
 
 /// Digits of a commit or digest that are shown.
@@ -126,13 +128,30 @@ pub(super) fn notes(
         )?;
     }
     findings(&done.package, &judged, out)?;
-    // What git keeps for itself at the top of a directory, nobody misses.
-    let is_told = |left: &&LeftOut| left.path != ".git";
-    let left_out = done.left_out.iter().filter(is_told);
-    let left_out = left_out.map(ToString::to_string);
-    listed("left out", left_out.collect(), out)?;
+    left_out(&done.left_out, out)?;
     discarded(&done.discarded, out)?;
     folders(&done.folders, dry_run, out)
+}
+
+/// What of its source a package lacks.
+fn left_out(left_out: &[LeftOut], out: &mut dyn Write) -> io::Result<()> {
+    // What git keeps for itself at the top of a directory, nobody misses.
+    let is_told = |left: &&LeftOut| left.path != ".git";
+    let left_out = left_out.iter().filter(is_told);
+    listed("left out", left_out.map(ToString::to_string).collect(), out)
+}
+
+/// Why nothing of a package is in place, and what of its source would not be.
+pub(super) fn rejected(rejected: Rejected, color: When, out: &mut dyn Write) -> io::Result<()> {
+    let report = Report {
+        packages: vec![rejected.package],
+    };
+    let options = text::Options {
+        screen: screen::of(color, false),
+        quiet: None,
+    };
+    text::write(&report, &options, out)?;
+    left_out(&rejected.left_out, out)
 }
 
 /// A path as it is written in the working directory.

@@ -94,6 +94,22 @@ fn what_a_client_skips_is_told_and_no_obstacle_unless_strict() {
     assert!(world.installed("mixed-one/skills/ebb/SKILL.md").exists());
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_out_of_the_package_is_left_out_unless_strict() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    let link = world.path("p/skills/tides/references/pw");
+    std::os::unix::fs::symlink("/nowhere/at/all", link).expect("a link");
+    let run = world.expect(1, &["import", "--strict", "./p"]);
+    let told = "left out:\n    \"skills/tides/references/pw\": a link";
+    assert!(run.stdout.contains(told), "{}", run.stdout);
+    assert!(!world.root().join("apkit.lock").exists());
+    world.expect(0, &["import", "./p"]);
+    let run = world.expect(1, &["update", "--strict"]);
+    assert!(run.stdout.contains(told), "{}", run.stdout);
+}
+
 #[test]
 fn a_name_is_that_of_one_source() {
     let world = World::new();

@@ -291,6 +291,26 @@ fn what_is_left_out_of_a_repository_is_named() {
         "{}",
         run.stdout
     );
+    // To be strict is to want all of it.
+    let source = repository.source();
+    let run = world.expect(1, &["import", "--strict", &source]);
+    assert!(run.stdout.contains("\"eval\": a submodule"), "{run:#?}");
+    let found = world.json(1, &["import", "--strict", &source, "--json"]);
+    let found = &found["results"][0];
+    assert_eq!(found["outcome"], "rejected");
+    assert_eq!(found["left_out"].as_array().map(Vec::len), Some(2));
+    for (status, command) in [
+        (0, &["validate", &source][..]),
+        (1, &["validate", "--strict", &source]),
+        (1, &["validate", "--strict", "--recursive", &source]),
+        (0, &["inspect", &source]),
+    ] {
+        let run = world.expect(status, command);
+        for left in ["\"big.bin\": a pointer", "\"eval\": a submodule"] {
+            let told = format!("note: left out of {source}: {left}");
+            assert_eq!(run.stderr.matches(&told).count(), 1, "{run:#?}");
+        }
+    }
     let run = world.expect(2, &["import", &format!("{}:eval", repository.source())]);
     assert!(run.stderr.contains("is a submodule"), "{}", run.stderr);
     world.assert_tidy();
