@@ -294,6 +294,15 @@ impl Source {
         source
     }
 
+    /// The version, range, tag, branch or commit that it asks for.
+    pub fn wanted(&self) -> Option<&str> {
+        match self {
+            Self::Git(git) => git.reference.as_deref(),
+            Self::Npm(npm) => npm.wanted.as_deref(),
+            _ => None,
+        }
+    }
+
     /// The same source with another version, tag, branch or commit of it.
     /// Nothing for sources that have no such thing.
     pub fn moved_to(&self, reference: &str) -> Option<Self> {

@@ -45,6 +45,16 @@ pub enum Error {
         /// Where the installed one comes from.
         installed: String,
     },
+    /// Another version, branch, tag or commit of the source is installed.
+    #[error("{name} is installed from {installed}; `--to {wanted}` moves it")]
+    OtherWanted {
+        /// Its name.
+        name: String,
+        /// Where it comes from.
+        installed: String,
+        /// What was asked for.
+        wanted: String,
+    },
     /// Something that we did not put there has the place.
     #[error(
         "{} is there, and apkit has not put it there; move it away first",

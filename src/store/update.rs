@@ -74,6 +74,34 @@ impl Store {
         entry_of(&installed, text).map(|_| text.to_owned())
     }
 
+    /// The same, unless the source asks for another version, branch, tag or commit than
+    /// the installed one: an update does not move there by itself.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or only another one.
+    pub fn name_to_update(
+        &self,
+        text: &str,
+        environment: &source::Environment,
+        stop: &Stop,
+    ) -> Result<String, Error> {
+        let name = self.name_of(text, environment, stop)?;
+        let installed = self.installed(stop)?;
+        if name != text
+            && let Some(entry) = installed.packages.get(&name)
+            && let Ok(source) = Source::parse(text, environment)
+            && let Some(wanted) = entry.other_wanted(&source)
+        {
+            return Err(Error::OtherWanted {
+                installed: entry.source.to_string(),
+                wanted: wanted.to_owned(),
+                name,
+            });
+        }
+        Ok(name)
+    }
+
     /// Brings package `name` to what its source has now, by content: a commit or
     /// version that brings the same files is recorded, and nothing is swapped.
     ///

@@ -190,6 +190,9 @@ impl Failure {
                     "move it away, or name another directory; to copy its skills there no more: {stop}"
                 ))
             }
+            store::Error::OtherWanted { name, wanted, .. } => {
+                Some(words::command(place, &["update", name, "--to", wanted]))
+            }
             store::Error::NoPackage { found, .. } => found
                 .first()
                 .map(|source| words::command(place, &["import", &source.to_string()])),

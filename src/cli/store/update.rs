@@ -68,7 +68,10 @@ fn all(arguments: &Update, store: &Store, session: &Session) -> Result<Vec<Line>
         names.extend(installed.packages.into_keys().map(Ok));
     }
     for text in &arguments.names {
-        let name = store.name_of(text, session.environment(), session.stop());
+        let name = match arguments.to {
+            Some(_) => store.name_of(text, session.environment(), session.stop()),
+            None => store.name_to_update(text, session.environment(), session.stop()),
+        };
         names.push(name.map_err(|error| (text.clone(), error)));
     }
     let mut lines = Vec::new();

@@ -220,6 +220,36 @@ fn a_pin_moves_to_a_tag_and_back() {
 }
 
 #[test]
+fn another_version_than_the_installed_one_is_not_taken_for_it() {
+    let world = World::new();
+    world.package("repo", "tide-table", "One.");
+    let repository = Repository::of(&world.path("repo"));
+    let id = repository.git(&["rev-parse", "HEAD"]);
+    repository.git(&["tag", "v1"]);
+    repository.git(&["branch", "dev"]);
+    let at = |reference: &str| format!("{}#{reference}", repository.source());
+    world.expect(0, &["import", &at("v1")]);
+    let run = world.expect(2, &["import", "--frozen", &at("dev")]);
+    let told = format!(
+        "names {} instead, and --frozen allows nothing else",
+        at("v1")
+    );
+    assert!(run.stderr.contains(&told), "{}", run.stderr);
+    let run = world.expect(2, &["update", &at("dev")]);
+    let told = format!(
+        "tide-table is installed from {}; `--to dev` moves it\nhint: apkit update tide-table --to dev\n",
+        at("v1")
+    );
+    assert!(run.stderr.contains(&told), "{}", run.stderr);
+    // Without a version, or as the one that is there, it is the installed one.
+    for source in [repository.source(), at("v1"), at(&id)] {
+        world.expect(0, &["import", "--frozen", &source]);
+        world.expect(0, &["update", &source]);
+    }
+    assert_eq!(world.locked("tide-table")["source"], at("v1"));
+}
+
+#[test]
 fn a_commit_that_changes_nothing_of_the_package_is_recorded_only() {
     let world = World::new();
     world.package("repo/p", "tide-table", "One.");
