@@ -127,6 +127,15 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
+    /// Skills are to be copied to where only packages and what apkit knows of them are.
+    #[error(
+        "skills cannot be copied to {}: the store keeps its own files there; nothing was changed",
+        path.display()
+    )]
+    InStore {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The skills of the package are not copied there.
     #[error(
         "skills of {name} are not copied to {}{}",

@@ -209,6 +209,26 @@ impl Layout {
     }
 }
 
+impl Layout {
+    /// Whether a place is the root, or lies in one of the directories where nobody but
+    /// apkit and the packages write.
+    pub(super) fn is_own(&self, place: &Path) -> bool {
+        let place = physical(place);
+        let own = [self.packages(), self.all_data(), self.internal()];
+        place == physical(&self.root) || own.iter().any(|own| place.starts_with(physical(own)))
+    }
+}
+
+/// A path with the links resolved in what of it is there.
+fn physical(path: &Path) -> PathBuf {
+    for above in path.ancestors() {
+        if let (Ok(there), Ok(below)) = (above.canonicalize(), path.strip_prefix(above)) {
+            return there.join(below);
+        }
+    }
+    path.to_owned()
+}
+
 /// Whether a path lies below `base`, links considered, and has no `..` in it.
 pub(super) fn is_inside(path: &Path, base: &Path) -> bool {
     let is_plain = |part| {

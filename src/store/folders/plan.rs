@@ -310,7 +310,8 @@ fn permitted(layout: &Layout, record: &Record, wanted: &Wanted<'_>) -> (Vec<Fold
         let before = allowed.and_then(|allowed| allowed.get(&folder.directory));
         let is_permitted =
             is_asked || before.is_some() || is_inside(&folder.directory, wanted.base);
-        if is_permitted && !layout.leads_out(&folder.directory) {
+        let is_free = !layout.leads_out(&folder.directory) && !layout.is_own(&folder.directory);
+        if is_permitted && is_free {
             let may = is_asked || wanted.scripts || before == Some(&true);
             permitted.push(Folder {
                 scripts: folder.scripts && may,

@@ -141,6 +141,30 @@ fn a_folder_of_the_user_that_holds_the_same_stays_theirs() {
 }
 
 #[test]
+fn skills_are_not_copied_to_where_the_store_keeps_its_own() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    let root = world.root().display().to_string();
+    for directory in [
+        root.clone(),
+        format!("{root}/"),
+        format!("{root}/plugins"),
+        format!("{root}/skills/../plugins/x"),
+        format!("{root}/.apkit/staging"),
+        format!("{root}/plugin-data"),
+    ] {
+        let run = world.expect(2, &["import", "./p", "--skills-to", &directory]);
+        let told = "the store keeps its own files there; nothing was changed";
+        assert!(run.stderr.contains(told), "{directory}: {}", run.stderr);
+    }
+    assert!(!world.root().join("apkit.lock").exists());
+    let skills = format!("{root}/skills");
+    world.expect(0, &["import", "./p", "--skills-to", &skills]);
+    assert!(world.root().join("skills/tides/SKILL.md").exists());
+    world.expect(0, &["verify"]);
+}
+
+#[test]
 fn a_directory_that_cannot_be_written_stops_the_whole_import() {
     let world = World::new();
     world.package("p", "tide-table", "One.");
