@@ -231,7 +231,9 @@ impl Store {
         scratch: Option<&Path>,
     ) -> Result<(Plan, folders::Plan), Error> {
         let mut plan = self.compare(installed, prepared, options.replace)?;
-        let folders = self.plan_folders(prepared, options, scratch)?;
+        let recorded = installed.packages.get(&prepared.name);
+        let recorded = recorded.map_or(&[][..], |entry| &entry.folders);
+        let folders = self.plan_folders(prepared, recorded, options, scratch)?;
         if plan.outcome == Outcome::Unchanged && folders.changes_anything() {
             plan.outcome = Outcome::Repaired;
         }
@@ -297,10 +299,11 @@ impl Store {
     }
 
     /// What the plain skill folders will be, copied to `scratch` or beside their
-    /// places.
+    /// places; `recorded` are those that the lock file names until now.
     fn plan_folders(
         &self,
         prepared: &Prepared,
+        recorded: &[Folder],
         options: &Options,
         scratch: Option<&Path>,
     ) -> Result<folders::Plan, Error> {
@@ -310,6 +313,7 @@ impl Store {
             root: prepared.brought_to.as_deref().unwrap_or(&in_place),
             skills: &prepared.package.skills.loaded,
             folders: &prepared.entry.folders,
+            recorded,
             asked: &options.folders,
             scripts: options.allow_scripts,
             base: self.layout.project.as_deref().unwrap_or(self.root()),

@@ -10,6 +10,7 @@ use super::copy::copy;
 use super::record::{Ours, Record};
 use super::removal::withdraw;
 use super::{Copied, Folders, Found, Problem, beside, now, swap};
+use crate::archive::Tree;
 use crate::package::Skill;
 use crate::store::Error;
 use crate::store::change::Writer;
@@ -27,6 +28,8 @@ pub(in crate::store) struct Wanted<'a> {
     pub(in crate::store) skills: &'a [Skill],
     /// Where the lock file will say that they are copied to.
     pub(in crate::store) folders: &'a [Folder],
+    /// Where the lock file says it until now.
+    pub(in crate::store) recorded: &'a [Folder],
     /// Which of these the user asks for now.
     pub(in crate::store) asked: &'a [Folder],
     /// Whether the user allows scripts now, wherever the lock file has them.
@@ -45,6 +48,8 @@ pub(in crate::store) struct Plan {
     items: Vec<Item>,
     gone: Vec<PathBuf>,
     outside: Vec<PathBuf>,
+    /// Directories whose folders another machine has put there.
+    came_along: HashSet<PathBuf>,
     /// Whether there is anything to write down.
     is_recorded: bool,
     /// After the copies in them.
@@ -85,6 +90,14 @@ impl Plan {
             return Err(Error::NoUnicode { path });
         }
         let before = record.allowed.remove(wanted.name).unwrap_or_default();
+        // What the lock file says was copied there, and this machine has not seen yet,
+        // came along with the lock file.
+        let came_along: HashSet<PathBuf> = wanted
+            .recorded
+            .iter()
+            .map(|folder| folder.directory.clone())
+            .filter(|directory| !before.contains_key(directory))
+            .collect();
         let ours = record.packages.remove(wanted.name).unwrap_or_default();
         let allowed: BTreeMap<PathBuf, bool> = permitted
             .iter()
@@ -101,6 +114,7 @@ impl Plan {
             items: Vec::new(),
             gone: Vec::new(),
             outside,
+            came_along,
             _made: Vec::new(),
             record,
         };
@@ -126,8 +140,7 @@ impl Plan {
                     scripts_left_out: Vec::new(),
                     links_left_out: Vec::new(),
                 };
-                let tree = copy(&root, skill, folder.scripts, &to.0, &mut copied)?;
-                let digest = tree.digest().to_string();
+                let digest = plan.copy(&root, skill, folder, wanted, &to.0, &mut copied)?;
                 let standing = plan.standing(&copied.path, &digest);
                 let is_theirs = matches!(standing, Standing::Same);
                 if let Standing::Occupied(problem) = standing {
@@ -153,6 +166,35 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Copies a skill, and gives the digest of the copy. Scripts that are not allowed
+    /// come along if they stand there already, beside all else as it will be: nobody
+    /// brings them then.
+    fn copy(
+        &self,
+        root: &Path,
+        skill: &Skill,
+        folder: &Folder,
+        wanted: &Wanted<'_>,
+        to: &Path,
+        copied: &mut Copied,
+    ) -> Result<String, Error> {
+        let is_about = |recorded: &&Folder| recorded.directory == folder.directory;
+        let recorded = wanted.folders.iter().find(is_about);
+        let digest = |tree: Tree| tree.digest().to_string();
+        if !folder.scripts
+            && recorded.is_some_and(|recorded| recorded.scripts)
+            && let Found::Tree(there) = now(&copied.path)
+        {
+            let whole = digest(copy(root, skill, true, to, copied)?);
+            if whole == there {
+                return Ok(whole);
+            }
+            remove_all(to).map_err(|error| Error::io("remove", to, error))?;
+            copied.links_left_out.clear();
+        }
+        Ok(digest(copy(root, skill, folder.scripts, to, copied)?))
+    }
+
     /// Our folders that the package has no skill for any more. What lies where we
     /// may not write now is left alone.
     fn no_longer_wanted(&self) -> Vec<PathBuf> {
@@ -166,8 +208,8 @@ impl Plan {
             .collect()
     }
 
-    /// Whether a folder may be written. One that we did not make is never ours, not
-    /// even if it holds the same.
+    /// Whether a folder may be written. One that we did not make is not ours, not even
+    /// if it holds the same, unless the lock file that came along says so.
     fn standing(&self, place: &Path, digest: &str) -> Standing {
         let mut others = self.record.packages.iter();
         if let Some((other, _)) = others.find(|(_, folders)| folders.contains_key(place)) {
@@ -180,7 +222,13 @@ impl Plan {
             Found::Tree(there) if ours.is_some_and(|ours| ours.contains(&there)) => {
                 return Standing::Free;
             }
-            Found::Tree(there) if there == digest => return Standing::Same,
+            Found::Tree(there) if there == digest => {
+                let above = place.parent().unwrap_or(place);
+                return match self.came_along.contains(above) {
+                    true => Standing::Free,
+                    false => Standing::Same,
+                };
+            }
             _ if ours.is_some() => "was changed since apkit put it there",
             _ => "is there already, and apkit has not put it there",
         };

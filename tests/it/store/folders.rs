@@ -332,6 +332,55 @@ fn what_was_allowed_once_stays_allowed_when_the_lock_file_is_followed() {
     scripts(false);
 }
 
+#[test]
+fn folders_that_came_along_with_the_lock_file_are_ours_again() {
+    let world = World::new();
+    world.package("project/p", "tide-table", "One.");
+    let project = |status: i32, arguments: &[&str]| {
+        let mut command = world.apkit();
+        command.current_dir(world.path("project")).args(arguments);
+        let run = finish(command.arg("--project"));
+        assert_eq!(run.status, Some(status), "{run:#?}");
+        run
+    };
+    let copies = ["--skills-to", ".claude/skills", "--allow-scripts"];
+    project(0, &[&["import", "./p"][..], &copies].concat());
+    // Another machine has what is in version control, and nothing else.
+    let clone = || {
+        for left_out in [".agents/plugins", ".agents/.apkit"] {
+            fs::remove_dir_all(world.path("project").join(left_out)).expect("removed");
+        }
+    };
+    clone();
+    let folder = world.path("project/.claude/skills/tides");
+    let before = tree(&folder);
+    for _ in 0..2 {
+        let run = project(0, &["import", "--frozen"]);
+        assert!(!run.stdout.contains("is yours"), "{}", run.stdout);
+        assert_eq!(tree(&folder), before);
+        project(0, &["verify"]);
+    }
+    world.write("project/p/skills/tides/SKILL.md", skill("Two."));
+    project(0, &["update"]);
+    assert!(
+        world
+            .place
+            .read("project/.claude/skills/tides/SKILL.md")
+            .contains("Two.")
+    );
+    project(0, &["remove", "tide-table"]);
+    assert!(!folder.exists());
+    // One that is something else stays in the way.
+    project(0, &[&["import", "./p"][..], &copies].concat());
+    clone();
+    world.write("project/.claude/skills/tides/SKILL.md", skill("Mine."));
+    let run = project(2, &["import", "--frozen"]);
+    assert!(
+        run.stderr.contains("apkit has not put it there"),
+        "{run:#?}"
+    );
+}
+
 #[cfg(unix)]
 #[test]
 fn links_bring_what_they_lead_to_or_are_left_out() {
