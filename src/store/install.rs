@@ -85,7 +85,7 @@ pub struct Done {
 /// What was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// The package is new.
+    /// The package is new, or new on this machine.
     Installed,
     /// Other content has taken its place.
     Updated,
@@ -234,7 +234,7 @@ impl Store {
         let recorded = installed.packages.get(&prepared.name);
         let recorded = recorded.map_or(&[][..], |entry| &entry.folders);
         let folders = self.plan_folders(prepared, recorded, options, scratch)?;
-        if plan.outcome == Outcome::Unchanged && folders.changes_anything() {
+        if plan.outcome == Outcome::Unchanged && folders.mends_anything() {
             plan.outcome = Outcome::Repaired;
         }
         Ok((plan, folders))
@@ -275,14 +275,22 @@ impl Store {
             (false, _) => Outcome::Updated,
             (true, State::Intact) if before == entry => Outcome::Unchanged,
             (true, State::Intact) => Outcome::Recorded,
+            // Only the lock file knows it, which came from another machine.
+            (true, State::Missing) if self.is_new_here(before) => Outcome::Installed,
             (true, _) => Outcome::Repaired,
         };
         Ok(Plan {
             outcome,
             before: Some(before.clone()),
             discarded: self.discarded(name, before, state, Some(&prepared.tree)),
-            swap: matches!(outcome, Outcome::Updated | Outcome::Repaired),
+            swap: !matches!(outcome, Outcome::Recorded | Outcome::Unchanged),
         })
+    }
+
+    /// Whether what the lock file says was never put in place here.
+    fn is_new_here(&self, entry: &Entry) -> bool {
+        let listing = self.layout.listings().join(listing_name(&entry.digest));
+        listing.symlink_metadata().is_err()
     }
 
     /// What the tree consists of, so that `verify` can name what was changed.

@@ -146,6 +146,7 @@ fn as_text(
                 Outcome::Recorded => {
                     writeln!(out, "{name}: same content, {step}")?;
                 }
+                Outcome::Installed => writeln!(out, "{name}: imported")?,
                 Outcome::Repaired => writeln!(out, "{name}: put back as it was")?,
                 _ => writeln!(out, "{name}: updated, {step}")?,
             }

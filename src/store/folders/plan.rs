@@ -235,10 +235,17 @@ impl Plan {
         Standing::Occupied(problem.to_owned())
     }
 
-    /// Whether a folder is not as it will be.
-    pub(in crate::store) fn changes_anything(&self) -> bool {
-        let stands = |item: &Item| matches!(now(&item.copied.path), Found::Tree(there) if there == item.digest);
-        !self.gone.is_empty() || !self.items.iter().all(stands)
+    /// Whether a folder is neither as it was left nor as it will be.
+    pub(in crate::store) fn mends_anything(&self) -> bool {
+        let is_good = |item: &Item| match now(&item.copied.path) {
+            Found::Tree(there) if there == item.digest => true,
+            Found::Tree(there) => {
+                let ours = self.ours.get(&item.copied.path);
+                ours.and_then(|ours| ours.last()) == Some(&there)
+            }
+            _ => false,
+        };
+        !self.gone.is_empty() || !self.items.iter().all(is_good)
     }
 
     /// What would be done.

@@ -325,6 +325,14 @@ fn what_was_allowed_once_stays_allowed_when_the_lock_file_is_followed() {
     fs::remove_dir_all(world.path("project/inside")).expect("removed");
     project(&["import", "--frozen"]);
     scripts(true);
+    // Only allowed later, they come, and nothing was broken.
+    fs::remove_dir_all(world.path("project/.agents/.apkit")).expect("removed");
+    fs::remove_dir_all(world.path("project/inside")).expect("removed");
+    project(&["import", "--frozen"]);
+    assert!(!world.path("project/inside/tides/scripts").exists());
+    let run = project(&["import", "--frozen", "--allow-scripts"]);
+    assert!(run.stdout.contains("is in place already"), "{}", run.stdout);
+    scripts(true);
     // Asked for again without them, they go.
     project(&[&["import", "./p"][..], &copies].concat());
     scripts(false);
