@@ -333,6 +333,7 @@ fn what_was_allowed_once_stays_allowed_when_the_lock_file_is_followed() {
     let run = project(&["import", "--frozen", "--allow-scripts"]);
     assert!(run.stdout.contains("is in place already"), "{}", run.stdout);
     scripts(true);
+    fs::remove_dir_all(world.path("outside")).expect("removed");
     // Asked for again without them, they go.
     project(&[&["import", "./p"][..], &copies].concat());
     scripts(false);
