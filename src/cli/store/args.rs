@@ -160,7 +160,18 @@ pub(crate) struct Update {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "The exit status is 1 if anything is not what the lock file says.")]
+#[command(after_help = "\
+Examples:
+  apkit verify                          all packages, and what apkit has not put there
+  apkit verify tide-table               this one alone
+
+A package is named by its name, or by any spelling of its source.
+
+The files of each package are compared with what was imported, and the copies of its skills
+with what was copied. Nothing is changed and nothing is fetched.
+
+Exit status: 0 all is as the lock file says, 1 something is not, 2 it failed.
+")]
 pub(crate) struct Verify {
     /// The packages; all if none is named
     #[arg(value_name = "NAME")]

@@ -220,6 +220,25 @@ fn a_pin_moves_to_a_tag_and_back() {
 }
 
 #[test]
+fn verify_takes_any_spelling_of_a_source() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    world.package("q", "ebb", "Two.");
+    world.expect(0, &["import", "./p", "./q"]);
+    for spelling in ["tide-table", "./p", "dir:p", "./q/../p"] {
+        let found = world.json(0, &["verify", spelling, "--json"]);
+        let packages = found["packages"].as_array().expect("a list");
+        assert_eq!(packages.len(), 1, "{spelling}");
+        assert_eq!(packages[0]["name"], "tide-table");
+    }
+    let run = world.expect(2, &["verify", "./r"]);
+    assert!(
+        run.stderr.contains("no package named ./r is installed"),
+        "{run:#?}"
+    );
+}
+
+#[test]
 fn another_version_than_the_installed_one_is_not_taken_for_it() {
     let world = World::new();
     world.package("repo", "tide-table", "One.");
