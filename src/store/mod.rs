@@ -66,7 +66,7 @@ pub use remove::Removed;
 pub use restore::Restored;
 pub use state::{State, Verified};
 pub use update::{Update, Updated};
-pub use version::{VersionChange, shown_version};
+pub use version::{Rewritten, VersionChange, shown_version};
 
 use self::layout::Layout;
 use crate::archive::Digest;

@@ -9,7 +9,9 @@ use apkit::package::{Package, Report};
 use apkit::render;
 use apkit::render::json_v1;
 use apkit::source::Resolved;
-use apkit::store::{Discarded, Done, Entry, Folders, Outcome, Problem, Rejected, shown_version};
+use apkit::store::{
+    Discarded, Done, Entry, Folders, Outcome, Problem, Rejected, Rewritten, shown_version,
+};
 
 use super::super::failure::slashed;
 
@@ -84,6 +86,7 @@ pub(super) fn done(done: Done) -> Map<String, Value> {
     set("outcome", json!(outcome(done.outcome)));
     set("before", done.before.as_ref().map(entry).into());
     set("after", entry(&done.entry));
+    set("rewritten", rewritten(done.before.as_ref(), &done.entry));
     set("left_out", left_out(&done.left_out));
     set("weak_digest", json!(done.is_weak));
     set("discarded", discarded(&done.discarded));
@@ -91,6 +94,12 @@ pub(super) fn done(done: Done) -> Map<String, Value> {
     set("folders", folders(&done.folders));
     set("package", package(done.package));
     members
+}
+
+/// What names one content for good, and names another one now.
+pub(super) fn rewritten(before: Option<&Entry>, after: &Entry) -> Value {
+    let rewritten = before.and_then(|before| Rewritten::between(before, after));
+    json!(rewritten.map(|what| what.as_str()))
 }
 
 /// A package that is not in place for what was found in it.

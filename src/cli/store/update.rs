@@ -123,6 +123,7 @@ fn as_text(
             writeln!(out, "{name}: current ({})", words::content(&entry))?;
         }
         Ok(Updated::Available { before, after }) if before.digest == after.digest => {
+            words::rewritten(Some(&before), &after, out)?;
             writeln!(
                 out,
                 "{name}: changed here; {} puts it back",
@@ -135,6 +136,7 @@ fn as_text(
                 "{name}: update available, {}",
                 between(&before, &after)
             )?;
+            words::rewritten(Some(&before), &after, out)?;
         }
         Ok(Updated::Done(done)) => {
             let step = done
@@ -179,10 +181,20 @@ fn between(before: &Entry, after: &Entry) -> String {
         Some(change) => format!(" ({})", change.as_str()),
         None => String::new(),
     };
-    format!(
-        "{} to {}{change}, {} to {}",
+    let versions = format!(
+        "{} to {}{change}",
         visible(&version(before)),
-        visible(&version(after)),
+        visible(&version(after))
+    );
+    // npm's version is that of the manifest, nearly always.
+    let is_all = [before, after].iter().all(|entry| {
+        words::pin(entry).is_some_and(|pin| pin == format!("version {}", visible(&version(entry))))
+    });
+    if is_all {
+        return versions;
+    }
+    format!(
+        "{versions}, {} to {}",
         words::content(before),
         words::content(after)
     )
@@ -204,6 +216,10 @@ fn as_json(line: Line) -> Value {
             members.insert("outcome".to_owned(), outcome("available"));
             let change = change(&before, &after).map(VersionChange::as_str);
             members.insert("change".to_owned(), json!(change));
+            members.insert(
+                "rewritten".to_owned(),
+                json::rewritten(Some(&before), &after),
+            );
             members.insert("before".to_owned(), json::entry(&before));
             members.insert("after".to_owned(), json::entry(&after));
         }

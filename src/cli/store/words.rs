@@ -10,7 +10,7 @@ use apkit::diagnostic::Severity;
 use apkit::package::{Package, Report};
 use apkit::render::{text, visible};
 use apkit::source::Resolved;
-use apkit::store::{Discarded, Done, Entry, Folders, Rejected, shown_version};
+use apkit::store::{Discarded, Done, Entry, Folders, Rejected, Rewritten, shown_version};
 
 use super::super::args::When;
 use super::super::failure::show;
@@ -96,6 +96,44 @@ fn short(id: &str) -> &str {
     id.get(..SHORT).unwrap_or(id)
 }
 
+/// Warns of what named one content for good, and names another one now.
+pub(super) fn rewritten(
+    before: Option<&Entry>,
+    after: &Entry,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let Some((before, what)) =
+        before.and_then(|before| Some((before, Rewritten::between(before, after)?)))
+    else {
+        return Ok(());
+    };
+    let told = match &what {
+        Rewritten::Version(version) => format!(
+            "published again under the same version {}",
+            visible(version)
+        ),
+        Rewritten::Tag(tag) => format!(
+            "the tag {} was moved from {} to {}",
+            visible(tag),
+            content(before),
+            content(after)
+        ),
+    };
+    if before.digest == after.digest {
+        writeln!(
+            out,
+            "  warning: {told}, with the same content {}",
+            after.digest
+        )
+    } else {
+        writeln!(
+            out,
+            "  warning: {told}; its content was {} and is {}",
+            before.digest, after.digest
+        )
+    }
+}
+
 /// What a client gets.
 pub(super) fn components(package: &Package) -> String {
     let count = |count: usize, what: &str| {
@@ -121,6 +159,7 @@ pub(super) fn notes(
     } else {
         from_here(root)
     };
+    rewritten(done.before.as_ref(), &done.entry, out)?;
     if done.is_weak {
         writeln!(
             out,

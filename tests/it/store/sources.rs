@@ -483,3 +483,29 @@ fn a_signed_address_is_validated_and_shown_nowhere() {
     );
     assert!(!world.root().exists());
 }
+
+#[test]
+fn a_version_that_was_published_again_is_told() {
+    let world = World::new();
+    tgz(&a_package(&world), "package/", &world.path("a.tgz"));
+    let first = registry(&world, "127.0.0.1");
+    world.expect(0, &["import", "npm:tide-table@1.0.0"]);
+    let before = world.locked("tide-table")["digest"].clone();
+    drop(first);
+    world.write("p/skills/tides/SKILL.md", super::world::skill("Other."));
+    tgz(&world.path("p"), "package/", &world.path("a.tgz"));
+    let _second = registry(&world, "127.0.0.1");
+    let found = world.json(1, &["update", "--check", "--json"]);
+    let found = &found["results"][0];
+    assert_eq!(found["outcome"], "available");
+    assert_eq!(found["rewritten"], "version");
+    assert_eq!(found["before"]["digest"], before);
+    let run = world.expect(0, &["update"]);
+    let after = world.locked("tide-table")["digest"].clone();
+    let told = format!(
+        "tide-table: updated, 1.0.0 to 1.0.0\n  warning: published again under the same version 1.0.0; its content was {} and is {}\n",
+        before.as_str().expect("a digest"),
+        after.as_str().expect("a digest")
+    );
+    assert!(run.stdout.starts_with(&told), "{}", run.stdout);
+}

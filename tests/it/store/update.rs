@@ -306,3 +306,36 @@ fn a_check_needs_no_place_in_the_store() {
     assert!(run.stdout.contains("update available"), "{}", run.stdout);
     assert!(names(&world.path("tmp")).is_empty());
 }
+
+#[test]
+fn a_tag_that_was_moved_is_told() {
+    let world = World::new();
+    world.package("repo", "tide-table", "One.");
+    let repository = Repository::of(&world.path("repo"));
+    repository.git(&["tag", "v1"]);
+    let first = repository.git(&["rev-parse", "HEAD"]);
+    world.expect(0, &["import", &format!("{}#v1", repository.source())]);
+    let before = world.locked("tide-table")["digest"].clone();
+    world.write("repo/skills/tides/SKILL.md", skill("Two."));
+    let second = repository.commit("second");
+    repository.git(&["tag", "-f", "v1"]);
+    let moved = format!(
+        "  warning: the tag v1 was moved from commit {} to commit {}; its content was {} and is sha256:",
+        &first[..12],
+        &second[..12],
+        before.as_str().expect("a digest")
+    );
+    let run = world.expect(1, &["update", "--check"]);
+    assert!(run.stdout.contains(&moved), "{}", run.stdout);
+    let found = world.json(1, &["update", "--check", "--json"]);
+    assert_eq!(found["results"][0]["rewritten"], "tag");
+    let run = world.expect(0, &["update"]);
+    assert!(run.stdout.contains(&moved), "{}", run.stdout);
+    // A branch moves all the time.
+    world.expect(0, &["update", "tide-table", "--to", "main"]);
+    world.write("repo/skills/tides/SKILL.md", skill("Three."));
+    repository.commit("third");
+    let found = world.json(0, &["update", "--json"]);
+    assert_eq!(found["results"][0]["outcome"], "updated");
+    assert_eq!(found["results"][0]["rewritten"], serde_json::Value::Null);
+}
