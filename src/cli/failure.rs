@@ -151,6 +151,10 @@ pub(crate) enum Failure {
     #[error("fetch: {}", visible(&.0.to_string()))]
     NoSource(#[from] apkit::source::NoSource),
 
+    /// `import` was not told what.
+    #[error("import: no SOURCE is named")]
+    NoSources,
+
     /// The store did not do what it was asked.
     #[error("{what}: {error}")]
     Store {
@@ -241,6 +245,9 @@ impl Failure {
                     ),
                 }));
             }
+            Self::NoSources => Some(
+                "`apkit import --help` shows what a SOURCE is; --frozen takes them from the lock file",
+            ),
             Self::OverPackage { .. } => Some("name another file for the report"),
             Self::Export {
                 error:

@@ -18,6 +18,16 @@ pub(crate) struct Place {
     pub(crate) project: bool,
 }
 
+impl Place {
+    /// This one, unless it names none.
+    pub(super) fn or<'p>(&'p self, other: &'p Self) -> &'p Self {
+        match self.root.is_none() && !self.project {
+            true => other,
+            false => self,
+        }
+    }
+}
+
 /// How to write what was done.
 #[derive(Debug, Args)]
 pub(crate) struct Shape {
@@ -52,7 +62,7 @@ Exit status: 0 all are in place, 1 a package was rejected or a rule denies it,
 #[command(after_help = IMPORT_EXAMPLES)]
 pub(crate) struct Import {
     /// Where the packages come from: a directory, repository, npm package or archive
-    #[arg(value_name = "SOURCE", required_unless_present = "frozen", value_hint = ValueHint::AnyPath)]
+    #[arg(value_name = "SOURCE", value_hint = ValueHint::AnyPath)]
     pub(super) sources: Vec<String>,
 
     #[command(flatten)]
@@ -214,14 +224,11 @@ pub(crate) struct Remove {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    args_conflicts_with_subcommands = true,
-    after_help = "\
+#[command(after_help = "\
 Examples:
   apkit skills
   apkit skills show tide-table/tides
-"
-)]
+")]
 pub(crate) struct Skills {
     #[command(subcommand)]
     pub(super) command: Option<SkillsCommand>,
@@ -231,6 +238,17 @@ pub(crate) struct Skills {
 
     #[command(flatten)]
     pub(super) shape: Shape,
+}
+
+impl Skills {
+    /// Whether JSON is asked for, before `show` or behind it.
+    pub(super) fn is_json(&self) -> bool {
+        let shown = match &self.command {
+            Some(SkillsCommand::Show(show)) => show.shape.is_json(),
+            None => false,
+        };
+        shown || self.shape.is_json()
+    }
 }
 
 #[derive(Debug, Subcommand)]

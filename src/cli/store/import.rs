@@ -25,6 +25,9 @@ struct Line {
 }
 
 pub(crate) fn run(arguments: &Import, color: When) -> Result<Exit, Failure> {
+    if arguments.sources.is_empty() && !arguments.frozen {
+        return Err(Failure::NoSources);
+    }
     let mut session = Session::start()?;
     let store = session.store(&arguments.place)?;
     let mut exit = Exit::Clean;

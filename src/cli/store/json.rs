@@ -13,13 +13,30 @@ use apkit::store::{
     Discarded, Done, Entry, Folders, Outcome, Problem, Rejected, Rewritten, shown_version,
 };
 
-use super::super::failure::slashed;
+use super::super::exit::Exit;
+use super::super::failure::{Failure, slashed};
+use super::super::output;
 
 /// Writes a document whose one list is `member`.
 pub(super) fn write(member: &str, items: Vec<Value>, out: &mut dyn Write) -> io::Result<()> {
     let mut document = header();
     document.insert(member.to_owned(), Value::Array(items));
     render::write_json(out, &Value::Object(document), true)
+}
+
+/// With JSON, a run that failed prints a document as well, and says it to people as
+/// always.
+pub(super) fn or_failure(is_json: bool, result: Result<Exit, Failure>) -> Result<Exit, Failure> {
+    let Err(failure) = result else {
+        return result;
+    };
+    // What cannot be written is not told there.
+    if is_json && !matches!(failure, Failure::Write { .. }) {
+        let mut document = header();
+        document.insert("error".to_owned(), json!(format!("failed to {failure}")));
+        output::to_stdout(|out| render::write_json(out, &Value::Object(document), true))?;
+    }
+    Err(failure)
 }
 
 /// What every document has.

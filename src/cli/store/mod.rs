@@ -23,16 +23,42 @@ use apkit::source::{Environment, Request, Source, Stop};
 use apkit::store::{self, Policy, Store};
 use apkit::sys;
 
+use super::args::When;
+use super::exit::Exit;
 use super::failure::{self, Failure};
 
 pub(crate) use args::{Import, List, Place, Remove, Skills, Update, Verify};
-pub(crate) use import::run as import;
-pub(crate) use list::run as list;
-pub(crate) use remove::run as remove;
 pub(crate) use scratch::Scratch;
-pub(crate) use skills::run as skills;
-pub(crate) use update::run as update;
-pub(crate) use verify::run as verify;
+
+/// `apkit import`.
+pub(crate) fn import(arguments: &Import, color: When) -> Result<Exit, Failure> {
+    json::or_failure(arguments.shape.is_json(), import::run(arguments, color))
+}
+
+/// `apkit list`.
+pub(crate) fn list(arguments: &List) -> Result<Exit, Failure> {
+    json::or_failure(arguments.shape.is_json(), list::run(arguments))
+}
+
+/// `apkit update`.
+pub(crate) fn update(arguments: &Update, color: When) -> Result<Exit, Failure> {
+    json::or_failure(arguments.shape.is_json(), update::run(arguments, color))
+}
+
+/// `apkit verify`.
+pub(crate) fn verify(arguments: &Verify) -> Result<Exit, Failure> {
+    json::or_failure(arguments.shape.is_json(), verify::run(arguments))
+}
+
+/// `apkit remove`.
+pub(crate) fn remove(arguments: &Remove) -> Result<Exit, Failure> {
+    json::or_failure(arguments.shape.is_json(), remove::run(arguments))
+}
+
+/// `apkit skills`.
+pub(crate) fn skills(arguments: &Skills) -> Result<Exit, Failure> {
+    json::or_failure(arguments.is_json(), skills::run(arguments))
+}
 
 /// How long a command waits for another one that changes the same store.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -10,12 +10,13 @@ use apkit::store::{InstalledSkill, ShownSkill};
 use super::super::exit::Exit;
 use super::super::failure::{self, Failure, slashed};
 use super::super::output;
-use super::args::{ShowSkill, SkillsCommand};
+use super::args::{Place, SkillsCommand};
 use super::{Session, Skills, json};
 
 pub(crate) fn run(arguments: &Skills) -> Result<Exit, Failure> {
-    if let Some(SkillsCommand::Show(arguments)) = &arguments.command {
-        return show(arguments);
+    if let Some(SkillsCommand::Show(shown)) = &arguments.command {
+        let place = shown.place.or(&arguments.place);
+        return show(&shown.skill, place, arguments.is_json());
     }
     let session = Session::start()?;
     let store = session.store(&arguments.place)?;
@@ -34,10 +35,9 @@ pub(crate) fn run(arguments: &Skills) -> Result<Exit, Failure> {
     Ok(Exit::Clean)
 }
 
-fn show(arguments: &ShowSkill) -> Result<Exit, Failure> {
+fn show(text: &str, place: &Place, is_json: bool) -> Result<Exit, Failure> {
     let session = Session::start()?;
-    let store = session.store(&arguments.place)?;
-    let text = &arguments.skill;
+    let store = session.store(place)?;
     let only;
     let (package, name) = match text.split_once('/') {
         Some((package, name)) => (package, name),
@@ -45,21 +45,21 @@ fn show(arguments: &ShowSkill) -> Result<Exit, Failure> {
             let skills = store
                 .skills(session.stop())
                 .map_err(|error| Failure::store("list skills".to_owned(), error))?;
-            let mut same = skills.into_iter().filter(|skill| skill.skill.name == *text);
+            let mut same = skills.into_iter().filter(|skill| skill.skill.name == text);
             match (same.next(), same.next()) {
                 (Some(one), None) => {
                     only = one.package;
-                    (&*only, &**text)
+                    (&*only, text)
                 }
-                _ => return Err(Failure::NoSkillName(text.clone())),
+                _ => return Err(Failure::NoSkillName(text.to_owned())),
             }
         }
     };
     let shown = store
         .skill(package, name, session.stop())
         .map_err(|error| Failure::store(format!("show the skill {}", visible(text)), error))?;
-    output::to_stdout(|out| shown_skill(&shown, arguments.shape.is_json(), out))?;
-    if !arguments.shape.is_json() && !shown.sidecars.is_empty() {
+    output::to_stdout(|out| shown_skill(&shown, is_json, out))?;
+    if !is_json && !shown.sidecars.is_empty() {
         failure::note(&format!(
             "beside it in {}: {}",
             failure::show(&shown.skill.directory),
