@@ -169,8 +169,14 @@ pub(crate) enum Failure {
     NoHome,
 
     /// `list --available` has nowhere to look.
-    #[error("list packages: apkit.toml names no `sources`, and no --from is given")]
-    NoCatalogue,
+    #[error(
+        "list packages: no --from is given, and no `sources` are named in {}",
+        rules.iter().map(|path| show(path)).collect::<Vec<_>>().join(" or ")
+    )]
+    NoCatalogue {
+        /// The files that could name some.
+        rules: Vec<PathBuf>,
+    },
 
     /// `update --to` makes sense for one package only.
     #[error("update: --to moves one package, and several are named")]

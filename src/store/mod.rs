@@ -83,6 +83,8 @@ pub struct Store {
     /// What relative paths in the lock file start from.
     base: PathBuf,
     policy: Policy,
+    /// Where rules are looked for.
+    rules: Vec<PathBuf>,
     patience: Duration,
     on_wait: Box<dyn Fn(&Path) + Send + Sync>,
 }
@@ -143,6 +145,7 @@ impl Store {
         rules.extend_from_slice(more_rules);
         Ok(Self {
             policy: Policy::read(&rules)?,
+            rules,
             layout,
             base,
             patience: PATIENCE,
@@ -204,6 +207,11 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// The files that rules are read from, there or not.
+    pub fn policy_files(&self) -> &[PathBuf] {
+        &self.rules
     }
 
     /// The rules.

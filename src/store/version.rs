@@ -109,13 +109,18 @@ impl Rewritten {
 /// content if that is absent or no semantic version (AP-21).
 pub fn shown_version(version: Option<&str>, digest: &Digest) -> String {
     match version {
-        Some(version) if Version::parse(version).is_ok() => version.to_owned(),
+        Some(version) if is_version(version) => version.to_owned(),
         _ => {
             let digest = digest.to_string();
             let digits = digest.split(':').next_back().unwrap_or_default();
             format!("0.0.0+{}", digits.get(..12).unwrap_or(digits))
         }
     }
+}
+
+/// Whether a text is a semantic version.
+pub(super) fn is_version(text: &str) -> bool {
+    Version::parse(text).is_ok()
 }
 
 #[cfg(test)]

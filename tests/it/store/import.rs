@@ -576,7 +576,10 @@ fn programs_get_one_document_whatever_fails() {
     failed(&["verify", "--json", "nope"], "no package named nope");
     failed(&["skills", "show", "nope", "--json"], "the skill nope");
     failed(&["skills", "--json", "show", "nope"], "the skill nope");
-    failed(&["list", "--available", "--json"], "names no `sources`");
+    failed(
+        &["list", "--available", "--json"],
+        "no `sources` are named in ",
+    );
     failed(&["import", "--json"], "no SOURCE is named");
     failed(&["import", "--format", "json"], "no SOURCE is named");
     let found = world.json(0, &["skills", "--json", "show", "tides"]);
