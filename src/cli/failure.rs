@@ -183,8 +183,13 @@ pub(crate) enum Failure {
     ToOfSeveral,
 
     /// `skills show` was not given a package and a skill.
-    #[error("show the skill {}: write PACKAGE/NAME, as `apkit skills` lists them", visible(.0))]
-    NoSkillName(String),
+    #[error("show the skill {}: {}", visible(text), which_skill(known))]
+    NoSkillName {
+        /// What was given.
+        text: String,
+        /// The skills that could be meant, as PACKAGE/NAME.
+        known: Vec<String>,
+    },
 
     /// What `mcp` was given is nothing that it could mean.
     #[error(
@@ -366,6 +371,14 @@ fn either(known: &[String]) -> String {
     match names[..] {
         [_] => "ask for one of the packages at a time".to_owned(),
         _ => format!("write {}", names.join(" or ")),
+    }
+}
+
+/// Which skills may be meant by a text that names none or several.
+fn which_skill(known: &[String]) -> String {
+    match known {
+        [] => "no installed package has one of that name; `apkit skills` lists them".to_owned(),
+        known => format!("write {}", visible(&known.join(" or "))),
     }
 }
 

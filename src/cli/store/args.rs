@@ -47,6 +47,16 @@ impl Shape {
 }
 
 const IMPORT_EXAMPLES: &str = "\
+A SOURCE is one of
+  ./DIR, /DIR, dir:PATH                        a directory
+  FILE.tgz, .tar.gz or .zip, file:PATH,
+  https://HOST/FILE.tgz                        an archive; ?path=SUBDIR names the package in it
+  github:OWNER/REPO, git@HOST:PATH,
+  git+https://HOST/PATH, git+ssh://, git+file://
+                                               a repository, with #REF and :SUBDIR
+  npm:NAME, npm:NAME@RANGE                     a package of an npm registry
+  builtin:everos                               the memory plugin
+
 Examples:
   apkit import ./tide-table
   apkit import github:OWNER/REPO#v1.2.0:plugins/tide-table
@@ -61,7 +71,8 @@ Exit status: 0 all are in place, 1 a package was rejected or a rule denies it,
 #[derive(Debug, Args)]
 #[command(after_help = IMPORT_EXAMPLES)]
 pub(crate) struct Import {
-    /// Where the packages come from: a directory, repository, npm package or archive
+    /// Where the packages come from: a directory, repository, npm package or archive;
+    /// with --frozen also the name of a package
     #[arg(value_name = "SOURCE", value_hint = ValueHint::AnyPath)]
     pub(super) sources: Vec<String>,
 
@@ -88,7 +99,8 @@ pub(crate) struct Import {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(super) skills_to: Vec<PathBuf>,
 
-    /// Copy the scripts of skills, too: programs that a client may run
+    /// Copy the scripts of skills, too: programs that a client may run; for what
+    /// --skills-to copies now or has copied before
     #[arg(long)]
     pub(super) allow_scripts: bool,
 

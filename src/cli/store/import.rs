@@ -116,8 +116,16 @@ fn one(
     session: &Session,
     options: &Options,
 ) -> Result<Imported, store::Error> {
-    let source = Source::parse(text, session.environment())?;
     let request = session.request();
+    // The lock file says what the name of a package stands for.
+    let named = match frozen {
+        true => store.installed(session.stop())?.packages.remove(text),
+        false => None,
+    };
+    let source = match named {
+        Some(entry) => entry.source,
+        None => Source::parse(text, session.environment())?,
+    };
     if frozen {
         store.import_frozen(&source, &request, options)
     } else {

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use apkit::render::{self, visible};
+use apkit::spec::near::nearest;
 use apkit::store::{InstalledSkill, ShownSkill};
 
 use super::super::exit::Exit;
@@ -45,13 +46,13 @@ fn show(text: &str, place: &Place, is_json: bool) -> Result<Exit, Failure> {
             let skills = store
                 .skills(session.stop())
                 .map_err(|error| Failure::store("list skills".to_owned(), error))?;
-            let mut same = skills.into_iter().filter(|skill| skill.skill.name == text);
-            match (same.next(), same.next()) {
-                (Some(one), None) => {
-                    only = one.package;
-                    (&*only, text)
-                }
-                _ => return Err(Failure::NoSkillName(text.to_owned())),
+            let same = skills.iter().filter(|skill| skill.skill.name == text);
+            let same: Vec<&InstalledSkill> = same.collect();
+            if let [one] = same[..] {
+                only = one.package.clone();
+                (&*only, text)
+            } else {
+                return Err(no_skill(text, &skills, &same));
             }
         }
     };
@@ -67,6 +68,25 @@ fn show(text: &str, place: &Place, is_json: bool) -> Result<Exit, Failure> {
         ));
     }
     Ok(Exit::Clean)
+}
+
+/// That several skills have the name, or none, with those that may be meant.
+fn no_skill(text: &str, skills: &[InstalledSkill], same: &[&InstalledSkill]) -> Failure {
+    let of_package = skills.iter().filter(|skill| skill.package == text);
+    let of_package: Vec<&InstalledSkill> = of_package.collect();
+    let names = skills.iter().map(|skill| skill.skill.name.as_str());
+    let nearest = nearest(text, names);
+    let near = skills.iter();
+    let near = near.filter(|skill| nearest == Some(skill.skill.name.as_str()));
+    let near: Vec<&InstalledSkill> = near.collect();
+    let meant = [same, &of_package, &near];
+    let meant = meant.into_iter().find(|found| !found.is_empty());
+    let known = meant.into_iter().flatten();
+    let known = known.map(|skill| format!("{}/{}", skill.package, skill.skill.name));
+    Failure::NoSkillName {
+        text: text.to_owned(),
+        known: known.collect(),
+    }
 }
 
 fn shown_skill(shown: &ShownSkill, is_json: bool, out: &mut dyn Write) -> io::Result<()> {

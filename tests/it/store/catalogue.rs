@@ -165,6 +165,16 @@ fn a_skill_that_one_package_has_is_shown_by_its_name() {
     world.expect(0, &["import", "./a"]);
     let run = world.expect(0, &["skills", "show", "tides"]);
     assert!(run.stdout.contains("High water."), "{}", run.stdout);
-    let run = world.expect(2, &["skills", "show", "ebb"]);
-    assert!(run.stderr.contains("write PACKAGE/NAME"), "{}", run.stderr);
+    // What is no skill's name alone is told with what may be meant.
+    world.package("b", "bb", "Low water.");
+    world.expect(0, &["import", "./b"]);
+    for (text, wanted) in [
+        ("ebb", "ebb: no installed package has one of that name"),
+        ("tides", "tides: write aa/tides or bb/tides\n"),
+        ("tidess", "tidess: write aa/tides or bb/tides\n"),
+        ("bb", "bb: write bb/tides\n"),
+    ] {
+        let run = world.expect(2, &["skills", "show", text]);
+        assert!(run.stderr.contains(wanted), "{}", run.stderr);
+    }
 }

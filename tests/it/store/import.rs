@@ -574,7 +574,7 @@ fn programs_get_one_document_whatever_fails() {
         assert!(error.contains(wanted), "{arguments:?}: {error}");
     };
     failed(&["verify", "--json", "nope"], "no package named nope");
-    failed(&["skills", "show", "nope", "--json"], "the skill nope");
+    failed(&["skills", "show", "nope", "--json"], "the skill nope: ");
     failed(&["skills", "--json", "show", "nope"], "the skill nope");
     failed(
         &["list", "--available", "--json"],

@@ -88,6 +88,9 @@ fn a_project_is_restored_from_its_lock_file() {
     assert_eq!(run.status, Some(0), "{run:#?}");
     fs::rename(world.path("moved"), world.path("project")).expect("moved");
 
+    // What the lock file names can be asked for by its name.
+    let run = project(&["import", "--frozen", "aa"]);
+    assert_eq!(run.status, Some(0), "{run:#?}");
     // Whatever became of the source, what is in place needs no fetch.
     world.write("project/a/skills/tides/SKILL.md", skill("Other."));
     let run = project(&["import", "--frozen"]);
