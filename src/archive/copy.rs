@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::walk::{self, Found, Visit};
-use super::{LeftOutReason, Refusal, Stage};
+use super::{Digest, LeftOutReason, Limits, Node, Refusal, Stage, Tree};
 
 /// What every store of ours holds.
 const STORE: &str = ".apkit";
@@ -24,7 +24,7 @@ pub fn copy_directory(from: &Path, stage: &mut Stage) -> Result<(), Refusal> {
     let own = fs::canonicalize(stage.path()).ok();
     let left_out = RefCell::new(Vec::new());
     let skip = |visit: &Visit| {
-        if visit.path.rsplit(|&byte| byte == b'/').next() == Some(b".git") {
+        if is_git(visit) {
             let found = (visit.path.clone(), LeftOutReason::GitDirectory);
             left_out.borrow_mut().push(found);
             return true;
@@ -63,6 +63,21 @@ pub fn copy_directory(from: &Path, stage: &mut Stage) -> Result<(), Refusal> {
         stage.leave_out(&path, reason);
     }
     directories.iter().try_for_each(Seen::check)
+}
+
+/// The digest of what [`copy_directory`] would take from the directory `root`.
+/// Nothing if that cannot be told without copying it: it holds a link, which may be
+/// left out, or something that is refused.
+pub fn digest_of_copy(root: &Path, limits: &Limits) -> Option<Digest> {
+    let skip = |visit: &Visit| is_git(visit) || of_store(visit).is_some();
+    let tree = Tree::of_directory_but(root, limits, skip).ok()?;
+    let is_link = |node: &Node| matches!(node, Node::Link { .. });
+    (!tree.entries.values().any(is_link)).then(|| tree.digest())
+}
+
+/// Whether it is what git keeps in a working directory.
+fn is_git(visit: &Visit) -> bool {
+    visit.path.rsplit(|&byte| byte == b'/').next() == Some(b".git")
 }
 
 /// About how many files there are to copy, for whoever waits. What cannot be read

@@ -20,7 +20,7 @@ mod tree;
 mod walk;
 mod write;
 
-pub use copy::copy_directory;
+pub use copy::{copy_directory, digest_of_copy};
 pub use difference::{Change, ChangeKind};
 pub(crate) use fold::fold;
 pub use limits::Limits;

@@ -274,6 +274,12 @@ pub enum LeftOutReason {
 }
 
 impl LeftOutReason {
+    /// Whether the package may lack something for it. What git and apkit keep for
+    /// themselves is no part of one.
+    pub fn is_loss(&self) -> bool {
+        !matches!(self, Self::GitDirectory | Self::Store)
+    }
+
     pub(super) fn of_link(problem: LinkProblem, target: String) -> Self {
         match problem {
             LinkProblem::Outside => Self::LinkOutside { target },

@@ -137,9 +137,18 @@ impl Tree {
     /// When something can be no part of a package, cannot be read, or exceeds
     /// `limits`.
     pub fn of_directory(root: &Path, limits: &Limits) -> Result<Self, Refusal> {
+        Self::of_directory_but(root, limits, |_| false)
+    }
+
+    /// The same without what `skip` names.
+    pub(super) fn of_directory_but(
+        root: &Path,
+        limits: &Limits,
+        skip: impl Fn(&walk::Visit) -> bool,
+    ) -> Result<Self, Refusal> {
         let mut entries = BTreeMap::new();
         let (mut seen, mut total) = (0, 0);
-        for visit in walk::walk(root) {
+        for visit in walk::walk_but(root, skip) {
             let visit = visit?;
             seen += 1;
             if seen > limits.entries {

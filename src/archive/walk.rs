@@ -35,12 +35,7 @@ impl Visit {
 }
 
 /// Everything below `root`, which may itself be reached by a link; each directory
-/// before what is in it, sorted.
-pub(super) fn walk(root: &Path) -> impl Iterator<Item = Result<Visit, Refusal>> {
-    walk_but(root, |_| false)
-}
-
-/// The same, without what `skip` names and what lies below.
+/// before what is in it, sorted; without what `skip` names and what lies below.
 pub(super) fn walk_but(
     root: &Path,
     mut skip: impl FnMut(&Visit) -> bool,

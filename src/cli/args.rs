@@ -177,6 +177,11 @@ impl Validate {
         self.threshold().is_reached_by(code)
             || (self.require_components && *code == package::NO_COMPONENTS)
     }
+
+    /// Whether something that a source has and its package lacks makes the run fail.
+    pub(crate) fn fails_on_left_out(&self) -> bool {
+        self.threshold() == Threshold::Warning
+    }
 }
 
 /// Report formats.

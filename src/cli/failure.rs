@@ -144,12 +144,16 @@ pub(crate) enum Failure {
     #[error("fetch {}: {error}", visible(source_text))]
     Fetch {
         source_text: String,
-        error: Box<apkit::source::Error>,
+        error: Box<apkit::store::Error>,
     },
 
     /// What `validate` or `inspect` was given is no source.
     #[error("fetch: {}", visible(&.0.to_string()))]
     NoSource(#[from] apkit::source::NoSource),
+
+    /// `import` was not told what.
+    #[error("import: no SOURCE is named")]
+    NoSources,
 
     /// The store did not do what it was asked.
     #[error("{what}: {error}")]
@@ -165,16 +169,27 @@ pub(crate) enum Failure {
     NoHome,
 
     /// `list --available` has nowhere to look.
-    #[error("list packages: apkit.toml names no `sources`, and no --from is given")]
-    NoCatalogue,
+    #[error(
+        "list packages: no --from is given, and no `sources` are named in {}",
+        rules.iter().map(|path| show(path)).collect::<Vec<_>>().join(" or ")
+    )]
+    NoCatalogue {
+        /// The files that could name some.
+        rules: Vec<PathBuf>,
+    },
 
     /// `update --to` makes sense for one package only.
     #[error("update: --to moves one package, and several are named")]
     ToOfSeveral,
 
     /// `skills show` was not given a package and a skill.
-    #[error("show the skill {}: write PACKAGE/NAME, as `apkit skills` lists them", visible(.0))]
-    NoSkillName(String),
+    #[error("show the skill {}: {}", visible(text), which_skill(known))]
+    NoSkillName {
+        /// What was given.
+        text: String,
+        /// The skills that could be meant, as PACKAGE/NAME.
+        known: Vec<String>,
+    },
 
     /// What `mcp` was given is nothing that it could mean.
     #[error(
@@ -241,6 +256,9 @@ impl Failure {
                     ),
                 }));
             }
+            Self::NoSources => Some(
+                "`apkit import --help` shows what a SOURCE is; --frozen takes them from the lock file",
+            ),
             Self::OverPackage { .. } => Some("name another file for the report"),
             Self::Export {
                 error:
@@ -353,6 +371,14 @@ fn either(known: &[String]) -> String {
     match names[..] {
         [_] => "ask for one of the packages at a time".to_owned(),
         _ => format!("write {}", names.join(" or ")),
+    }
+}
+
+/// Which skills may be meant by a text that names none or several.
+fn which_skill(known: &[String]) -> String {
+    match known {
+        [] => "no installed package has one of that name; `apkit skills` lists them".to_owned(),
+        known => format!("write {}", visible(&known.join(" or "))),
     }
 }
 

@@ -6,11 +6,11 @@ use apkit::render::inspect;
 use super::args::{Inspect, TextOrJson, When};
 use super::exit::Exit;
 use super::failure::Failure;
-use super::target::Target;
+use super::target::{Fetched, Target};
 use super::{output, screen};
 
 pub(crate) fn run(arguments: &Inspect, color: When) -> Result<Exit, Failure> {
-    let mut fetched = Vec::new();
+    let mut fetched = Fetched::default();
     let target = Target::of_source(&arguments.path, &mut fetched)?;
     let options = package::Options {
         drafts: arguments.draft.applies(),
@@ -25,6 +25,7 @@ pub(crate) fn run(arguments: &Inspect, color: When) -> Result<Exit, Failure> {
         TextOrJson::Text => inspect::write_text(&package, screen::of(color, false), out),
         TextOrJson::Json => inspect::write_json(&package, out),
     })?;
+    fetched.tell_left_out();
     Ok(match package.verdict {
         Verdict::Loaded => Exit::Clean,
         Verdict::Rejected => Exit::Findings,

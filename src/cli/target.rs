@@ -3,9 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use apkit::archive::LeftOut;
+use apkit::render::visible;
 use apkit::source::Source;
 
-use super::failure::{Failure, slashed};
+use super::failure::{self, Failure, slashed};
 use super::store::{Scratch, Session};
 
 /// The name of the manifest.
@@ -18,6 +20,32 @@ pub(crate) struct Target {
     pub(crate) root: PathBuf,
     /// How reports name it.
     pub(crate) display: String,
+}
+
+/// What was fetched to find targets. It goes away with the value.
+#[derive(Default)]
+pub(crate) struct Fetched {
+    places: Vec<Scratch>,
+    /// What of the sources is not there, each with how reports name its source.
+    left_out: Vec<(String, LeftOut)>,
+}
+
+impl Fetched {
+    /// Whether a source has something that its package lacks.
+    pub(crate) fn lacks_something(&self) -> bool {
+        !self.left_out.is_empty()
+    }
+
+    /// Tells what packages lack, which no finding about the rest says.
+    pub(crate) fn tell_left_out(&self) {
+        for (source, left) in &self.left_out {
+            failure::note(&format!(
+                "left out of {}: {}",
+                visible(source),
+                visible(&left.to_string())
+            ));
+        }
+    }
 }
 
 impl Target {
@@ -52,7 +80,7 @@ impl Target {
 
     /// The package that `path` names, or if nothing of that name is there, the
     /// source. What is fetched is kept in `fetched`.
-    pub(crate) fn of_source(path: &Path, fetched: &mut Vec<Scratch>) -> Result<Self, Failure> {
+    pub(crate) fn of_source(path: &Path, fetched: &mut Fetched) -> Result<Self, Failure> {
         // A path stays a path; it costs nothing to look.
         Self::of(path).or_else(|failure| match path.to_str() {
             Some(text) if Source::is_spelt(text) => Self::fetch(text, fetched),
@@ -60,17 +88,22 @@ impl Target {
         })
     }
 
-    fn fetch(text: &str, fetched: &mut Vec<Scratch>) -> Result<Self, Failure> {
+    fn fetch(text: &str, fetched: &mut Fetched) -> Result<Self, Failure> {
         let session = Session::start()?;
         let source = match Source::parse_for_once(text, session.environment())? {
             Source::Directory(path) => return Self::of(&path),
             source => source,
         };
         let (scratch, staged) = session.fetch(&source)?;
-        fetched.push(scratch);
+        let display = Source::shown(text);
+        fetched.places.push(scratch);
+        let left_out = staged.left_out.into_iter();
+        let lost = left_out.filter(|left| left.reason.is_loss());
+        let lost = lost.map(|left| (display.clone(), left));
+        fetched.left_out.extend(lost);
         Ok(Self {
             root: staged.directory,
-            display: Source::shown(text),
+            display,
         })
     }
 

@@ -17,8 +17,7 @@ use apkit::spec::codes::manifest;
 use super::args::{Format, Validate, When};
 use super::exit::Exit;
 use super::failure::{self, Failure};
-use super::store::Scratch;
-use super::target::Target;
+use super::target::{Fetched, Target};
 use super::{output, screen};
 
 pub(crate) fn run(arguments: &Validate, color: When) -> Result<Exit, Failure> {
@@ -29,7 +28,7 @@ pub(crate) fn run(arguments: &Validate, color: When) -> Result<Exit, Failure> {
         exit = Exit::Failed;
     };
     let mut beside = Beside::default();
-    let mut fetched = Vec::new();
+    let mut fetched = Fetched::default();
     let targets = if arguments.recursive {
         search(
             &arguments.paths,
@@ -92,6 +91,9 @@ pub(crate) fn run(arguments: &Validate, color: When) -> Result<Exit, Failure> {
         failure::note(&format!("left out {manifest}"));
     }
     beside.tell();
+    if !arguments.quiet || arguments.fails_on_left_out() {
+        fetched.tell_left_out();
+    }
     write(&report, arguments, color)?;
     if arguments.format == Format::Text && arguments.output.is_none() && !arguments.quiet {
         tell_mendable(&report, &roots)?;
@@ -105,7 +107,7 @@ pub(crate) fn run(arguments: &Validate, color: When) -> Result<Exit, Failure> {
         .iter()
         .flat_map(|package| &package.diagnostics)
         .any(|found| arguments.fails_on(found.code));
-    if reached {
+    if reached || (fetched.lacks_something() && arguments.fails_on_left_out()) {
         exit = exit.max(Exit::Findings);
     }
     Ok(exit)
@@ -165,7 +167,7 @@ pub(super) fn search(
     paths: &[PathBuf],
     exclude: &[String],
     beside: &mut Beside,
-    mut fetched: Option<&mut Vec<Scratch>>,
+    mut fetched: Option<&mut Fetched>,
     tell: &mut impl FnMut(Failure),
 ) -> Result<Vec<Target>, Failure> {
     let mut targets = Vec::new();

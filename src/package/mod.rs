@@ -193,7 +193,7 @@ fn read_manifest(loader: &mut Loader<'_>, package: &mut Package) {
                 manifest::FILE
             ),
             (None, None) => format!(
-                "add a {} at the root, or name the directory that holds it (--recursive searches for it)",
+                "add a {} at the root, or name the directory that holds it (`apkit validate --recursive` finds it)",
                 manifest::FILE
             ),
         };

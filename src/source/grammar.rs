@@ -213,6 +213,15 @@ impl Source {
         }
     }
 
+    /// Whether it is a directory or an archive of this machine, or comes with apkit:
+    /// nothing is asked for it.
+    pub fn is_here(&self) -> bool {
+        matches!(
+            self,
+            Self::Directory(_) | Self::ArchiveFile(_) | Self::Builtin(_)
+        )
+    }
+
     /// The host it is fetched from, if that is part of it.
     pub fn host(&self) -> Option<String> {
         match self {
@@ -287,6 +296,15 @@ impl Source {
         };
         *sub_path = joined;
         source
+    }
+
+    /// The version, range, tag, branch or commit that it asks for.
+    pub fn wanted(&self) -> Option<&str> {
+        match self {
+            Self::Git(git) => git.reference.as_deref(),
+            Self::Npm(npm) => npm.wanted.as_deref(),
+            _ => None,
+        }
     }
 
     /// The same source with another version, tag, branch or commit of it.

@@ -204,7 +204,7 @@ impl Error {
     /// Whether [`Request::permit`] speaks against a host.
     pub fn is_forbidden(&self) -> bool {
         match self {
-            Self::Git(git::Error::Forbidden(_)) | Self::Npm(npm::Error::Forbidden { .. }) => true,
+            Self::Git(git::Error::Forbidden(_)) | Self::Npm(npm::Error::Forbidden(_)) => true,
             Self::Git(git::Error::Connection(git::Failure::Http(error)))
             | Self::Npm(npm::Error::Net { error, .. })
             | Self::Remote(remote::Error::Net(error)) => {

@@ -1,12 +1,14 @@
 //! What there is: packages that could be installed, and the skills of those that
 //! are (user stories US-1 and US-5, requirement AP-21).
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::lock_file::Entry;
+use super::version::is_version;
 use super::{Error, Store, entry_of, shown_version};
-use crate::archive::Limits;
+use crate::archive::{Limits, digest_of_copy};
 use crate::document::frontmatter;
 use crate::package::{self, Package, Skill};
 use crate::source::{Source, Stop};
@@ -24,6 +26,9 @@ pub struct Available {
     pub source: Source,
     /// What a client would get of it, with all findings.
     pub package: Package,
+    /// Its version as [`shown_version`] has it, if that can be told without importing
+    /// it.
+    pub shown_version: Option<String>,
     /// Whether a package of its name is installed from there.
     pub installed: bool,
 }
@@ -65,8 +70,8 @@ pub struct ShownSkill {
 
 impl Store {
     /// The packages in the directories that the rules name and in `more`: every
-    /// immediate child with a manifest. A directory that cannot be read is no
-    /// obstacle to the others.
+    /// immediate child with a manifest, and the directory itself if it has one; each
+    /// once. A directory that cannot be read is no obstacle to the others.
     ///
     /// # Errors
     ///
@@ -86,8 +91,15 @@ impl Store {
             .policy
             .sources()
             .chain(more.iter().map(PathBuf::as_path));
+        let mut seen = HashSet::new();
         for directory in named {
-            let roots = match children(directory) {
+            let Source::Directory(directory) = Source::directory(directory) else {
+                continue;
+            };
+            if !seen.insert(directory.canonicalize().unwrap_or(directory.clone())) {
+                continue;
+            }
+            let roots = match children(&directory) {
                 Ok(roots) => roots,
                 Err(error) => {
                     catalogue.unreadable.push((directory.to_owned(), error));
@@ -101,6 +113,7 @@ impl Store {
                         let name = package.name.as_deref().unwrap_or_default();
                         let entry = installed.packages.get(name);
                         catalogue.available.push(Available {
+                            shown_version: version_of(&root, &package),
                             installed: entry.is_some_and(|entry| entry.source == source),
                             source,
                             package,
@@ -213,11 +226,24 @@ impl Store {
     }
 }
 
-/// The immediate children of a directory that hold a manifest, by name.
+/// The version to show of a package that is not installed.
+fn version_of(root: &Path, package: &Package) -> Option<String> {
+    let version = package.version.as_deref();
+    if let Some(version) = version.filter(|version| is_version(version)) {
+        return Some(version.to_owned());
+    }
+    let digest = digest_of_copy(root, &Limits::default())?;
+    Some(shown_version(version, &digest))
+}
+
+/// The directory and its immediate children that hold a manifest, by name.
 fn children(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let unread = |error| Error::io("read", directory, error);
     let entries = fs::read_dir(directory).map_err(unread)?;
     let mut found = Vec::new();
+    if directory.join(MANIFEST).symlink_metadata().is_ok() {
+        found.push(directory.to_owned());
+    }
     for entry in entries {
         let path = entry.map_err(unread)?.path();
         if path.join(MANIFEST).symlink_metadata().is_ok() {

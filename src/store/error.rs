@@ -45,6 +45,16 @@ pub enum Error {
         /// Where the installed one comes from.
         installed: String,
     },
+    /// Another version, branch, tag or commit of the source is installed.
+    #[error("{name} is installed from {installed}; `--to {wanted}` moves it")]
+    OtherWanted {
+        /// Its name.
+        name: String,
+        /// Where it comes from.
+        installed: String,
+        /// What was asked for.
+        wanted: String,
+    },
     /// Something that we did not put there has the place.
     #[error(
         "{} is there, and apkit has not put it there; move it away first",
@@ -114,6 +124,15 @@ pub enum Error {
         path.display()
     )]
     NoUnicode {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Skills are to be copied to where only packages and what apkit knows of them are.
+    #[error(
+        "skills cannot be copied to {}: the store keeps its own files there; nothing was changed",
+        path.display()
+    )]
+    InStore {
         /// The directory.
         path: PathBuf,
     },

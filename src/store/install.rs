@@ -25,7 +25,8 @@ const MAX_LISTING: u64 = 64 << 20;
 pub struct Options {
     /// Replace a package of the same name that comes from another source.
     pub replace: bool,
-    /// Install nothing that has a finding at or above warning.
+    /// Install nothing that has a finding at or above warning, or lacks something
+    /// that the source has.
     pub strict: bool,
     /// Apply drafts of the specification too.
     pub drafts: bool,
@@ -45,7 +46,16 @@ pub enum Imported {
     /// The package is in place.
     Done(Box<Done>),
     /// What was found in it forbids it; nothing was changed.
-    Rejected(Box<Package>),
+    Rejected(Box<Rejected>),
+}
+
+/// A package that is not installed for what was found in it.
+#[derive(Debug)]
+pub struct Rejected {
+    /// What a client would get of it, with all findings.
+    pub package: Package,
+    /// What of the source is not in it.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// A package that is in place.
@@ -75,7 +85,7 @@ pub struct Done {
 /// What was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// The package is new.
+    /// The package is new, or new on this machine.
     Installed,
     /// Other content has taken its place.
     Updated,
@@ -133,6 +143,11 @@ impl Store {
                 spellings: Vec::new(),
             }));
         }
+        let mut asked = options.folders.iter().map(|folder| &folder.directory);
+        if let Some(path) = asked.find(|directory| self.layout.is_own(directory)) {
+            let path = path.clone();
+            return Err(Error::InStore { path });
+        }
         self.policy.check(&Facts::before(source))?;
         // A lock file that cannot be read is told before anything is fetched.
         let installed = self.installed(request.stop)?;
@@ -152,7 +167,7 @@ impl Store {
         request.progress.judge();
         let mut prepared = match self.judge(source, material, options, frozen)? {
             Judged::Good(prepared) => *prepared,
-            Judged::Bad(package) => return Ok(Imported::Rejected(package)),
+            Judged::Bad(rejected) => return Ok(Imported::Rejected(rejected)),
         };
         let done = match staging {
             Some(staging) => self.commit(prepared, staging, request, options, |_| Ok(()))?,
@@ -217,8 +232,10 @@ impl Store {
         scratch: Option<&Path>,
     ) -> Result<(Plan, folders::Plan), Error> {
         let mut plan = self.compare(installed, prepared, options.replace)?;
-        let folders = self.plan_folders(prepared, options, scratch)?;
-        if plan.outcome == Outcome::Unchanged && folders.changes_anything() {
+        let recorded = installed.packages.get(&prepared.name);
+        let recorded = recorded.map_or(&[][..], |entry| &entry.folders);
+        let folders = self.plan_folders(prepared, recorded, options, scratch)?;
+        if plan.outcome == Outcome::Unchanged && folders.mends_anything() {
             plan.outcome = Outcome::Repaired;
         }
         Ok((plan, folders))
@@ -259,14 +276,22 @@ impl Store {
             (false, _) => Outcome::Updated,
             (true, State::Intact) if before == entry => Outcome::Unchanged,
             (true, State::Intact) => Outcome::Recorded,
+            // Only the lock file knows it, which came from another machine.
+            (true, State::Missing) if self.is_new_here(before) => Outcome::Installed,
             (true, _) => Outcome::Repaired,
         };
         Ok(Plan {
             outcome,
             before: Some(before.clone()),
             discarded: self.discarded(name, before, state, Some(&prepared.tree)),
-            swap: matches!(outcome, Outcome::Updated | Outcome::Repaired),
+            swap: !matches!(outcome, Outcome::Recorded | Outcome::Unchanged),
         })
+    }
+
+    /// Whether what the lock file says was never put in place here.
+    fn is_new_here(&self, entry: &Entry) -> bool {
+        let listing = self.layout.listings().join(listing_name(&entry.digest));
+        listing.symlink_metadata().is_err()
     }
 
     /// What the tree consists of, so that `verify` can name what was changed.
@@ -283,10 +308,11 @@ impl Store {
     }
 
     /// What the plain skill folders will be, copied to `scratch` or beside their
-    /// places.
+    /// places; `recorded` are those that the lock file names until now.
     fn plan_folders(
         &self,
         prepared: &Prepared,
+        recorded: &[Folder],
         options: &Options,
         scratch: Option<&Path>,
     ) -> Result<folders::Plan, Error> {
@@ -296,6 +322,7 @@ impl Store {
             root: prepared.brought_to.as_deref().unwrap_or(&in_place),
             skills: &prepared.package.skills.loaded,
             folders: &prepared.entry.folders,
+            recorded,
             asked: &options.folders,
             scripts: options.allow_scripts,
             base: self.layout.project.as_deref().unwrap_or(self.root()),

@@ -2,16 +2,14 @@
 //! store changes.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use super::install::Options;
+use super::install::{Options, Rejected};
 use super::lock_file::{Entry, LockFile, Mode, name_problem};
 use super::policy::{Content, Facts};
 use super::restore::Frozen;
 use super::{Error, Store};
 use crate::archive::{EntryPath, LeftOut, Limits, Tree};
 use crate::diagnostic::Threshold;
-use crate::net;
 use crate::package::{self, Package, Verdict, discover};
 use crate::source::{self, Request, Resolved, Source};
 use crate::spec::codes::manifest;
@@ -59,23 +57,22 @@ pub(super) struct Material {
     is_weak: bool,
 }
 
+impl Material {
+    fn rejected(self, package: Package) -> Judged {
+        Judged::Bad(Box::new(Rejected {
+            package,
+            left_out: self.left_out,
+        }))
+    }
+}
+
 /// What came of fetching and judging.
 pub(super) enum Judged {
     Good(Box<Prepared>),
-    Bad(Box<Package>),
+    Bad(Box<Rejected>),
 }
 
 impl Store {
-    /// Holds hosts that only the configuration of a source names against the rules.
-    pub(super) fn permit(&self, source: &Source) -> net::Permit {
-        let (policy, source) = (self.policy.clone(), source.clone());
-        Arc::new(move |host| {
-            let facts = Facts::at(&source, host);
-            let denied = policy.check(&facts);
-            denied.map_err(|denied| format!("{host} may not be asked: {denied}"))
-        })
-    }
-
     /// Fetches into `directory` and judges what came.
     pub(super) fn prepare(
         &self,
@@ -96,7 +93,7 @@ impl Store {
         request: &Request<'_>,
         directory: &Path,
     ) -> Result<Material, Error> {
-        let permit = self.permit(source);
+        let permit = self.policy.permit(source);
         let asking = Request {
             permit: Some(&permit),
             ..*request
@@ -154,7 +151,10 @@ impl Store {
         } else {
             Threshold::Rejected
         };
-        let is_bad = package.verdict == Verdict::Rejected
+        let lacks_something =
+            options.strict && material.left_out.iter().any(|left| left.reason.is_loss());
+        let is_bad = lacks_something
+            || package.verdict == Verdict::Rejected
             || (package.diagnostics.iter()).any(|found| threshold.is_reached_by(found.code));
         if is_bad {
             if is_elsewhere(&package) {
@@ -167,18 +167,18 @@ impl Store {
                     return Err(Error::NoPackage { place, found });
                 }
             }
-            return Ok(Judged::Bad(Box::new(package)));
+            return Ok(material.rejected(package));
         }
         // A package that loads has both.
         let (Some(name), Some(spec_version)) = (package.name.clone(), package.spec_version) else {
-            return Ok(Judged::Bad(Box::new(package)));
+            return Ok(material.rejected(package));
         };
         if let Some(problem) = name_problem(&name) {
             return Err(Error::Name { name, problem });
         }
         let digest = material.tree.digest();
         let facts = Content {
-            plugin: &name,
+            plugin: Some(&name),
             version: package.version.as_deref(),
             resolved: &material.resolved,
             digest: &digest.to_string(),

@@ -196,17 +196,45 @@ impl Layout {
         let Some(project) = &self.project else {
             return false;
         };
-        let mut written = PathBuf::new();
-        for part in place.components() {
-            match part {
-                Component::ParentDir => {
-                    written.pop();
-                }
-                _ => written.push(part),
-            }
-        }
-        written.starts_with(project) && !is_below(place, project)
+        as_written(place).starts_with(project) && !is_below(place, project)
     }
+}
+
+/// A path with `..` resolved by its text alone.
+fn as_written(path: &Path) -> PathBuf {
+    let mut written = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                written.pop();
+            }
+            _ => written.push(part),
+        }
+    }
+    written
+}
+
+impl Layout {
+    /// Whether a place is the root, or lies in one of the directories where nobody but
+    /// apkit and the packages write.
+    pub(super) fn is_own(&self, place: &Path) -> bool {
+        let own = [self.packages(), self.all_data(), self.internal()].map(|own| physical(&own));
+        let root = physical(&self.root);
+        // What `..` leads to may be a matter of links that are made later.
+        [physical(place), physical(&as_written(place))]
+            .iter()
+            .any(|place| *place == root || own.iter().any(|own| place.starts_with(own)))
+    }
+}
+
+/// A path with the links resolved in what of it is there.
+fn physical(path: &Path) -> PathBuf {
+    for above in path.ancestors() {
+        if let (Ok(there), Ok(below)) = (above.canonicalize(), path.strip_prefix(above)) {
+            return there.join(below);
+        }
+    }
+    path.to_owned()
 }
 
 /// Whether a path lies below `base`, links considered, and has no `..` in it.

@@ -228,6 +228,29 @@ impl LockFile {
     }
 }
 
+impl Entry {
+    /// What `source`, another spelling of where it comes from, asks for, if that is
+    /// neither what was asked for nor what is there.
+    pub(super) fn other_wanted<'s>(&self, source: &'s Source) -> Option<&'s str> {
+        let wanted = source.wanted()?;
+        let is_there = match &self.resolved {
+            // Without a version, npm takes this tag.
+            Resolved::Version { version, .. } => {
+                version == wanted || (wanted == "latest" && self.source.wanted().is_none())
+            }
+            Resolved::Commit { id, reference } => {
+                let reference = reference.as_deref().unwrap_or_default();
+                let is_short = ["", "refs/", "refs/heads/", "refs/tags/"]
+                    .iter()
+                    .any(|above| reference.strip_prefix(above) == Some(wanted));
+                id == wanted || is_short
+            }
+            Resolved::Content | Resolved::Archive { .. } => false,
+        };
+        (self.source.wanted() != Some(wanted) && !is_there).then_some(wanted)
+    }
+}
+
 /// Why a package cannot have this name in a store: the name becomes that of a
 /// directory.
 pub(super) fn name_problem(name: &str) -> Option<String> {

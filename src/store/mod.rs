@@ -38,6 +38,7 @@ mod change;
 mod discarded;
 mod disk;
 mod error;
+mod fetch;
 mod folders;
 mod install;
 mod judge;
@@ -58,7 +59,7 @@ pub use catalogue::{Available, Catalogue, InstalledSkill, ShownSkill};
 pub use discarded::Discarded;
 pub use error::Error;
 pub use folders::{Copied, Folders, Problem};
-pub use install::{Done, Imported, Options, Outcome};
+pub use install::{Done, Imported, Options, Outcome, Rejected};
 pub use lock_file::{Entry, Folder, LockFile, LockFileError, Mode, SCHEMA as LOCK_SCHEMA};
 pub use policy::{
     Denied, FILE as POLICY_FILE, Outdated, Policy, PolicyError, Program, SCHEMA as POLICY_SCHEMA,
@@ -68,7 +69,7 @@ pub use remove::Removed;
 pub use restore::Restored;
 pub use state::{State, Verified};
 pub use update::{Update, Updated};
-pub use version::{VersionChange, shown_version};
+pub use version::{Rewritten, VersionChange, shown_version};
 
 use self::layout::Layout;
 use crate::archive::Digest;
@@ -85,6 +86,8 @@ pub struct Store {
     /// What relative paths in the lock file start from.
     base: PathBuf,
     policy: Policy,
+    /// Where rules are looked for.
+    rules: Vec<PathBuf>,
     patience: Duration,
     tell: Box<dyn Fn(Notice<'_>) + Send + Sync>,
 }
@@ -163,6 +166,7 @@ impl Store {
         rules.extend_from_slice(more_rules);
         Ok(Self {
             policy: Policy::read(&rules)?,
+            rules,
             layout,
             base,
             patience: PATIENCE,
@@ -224,6 +228,11 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// The files that rules are read from, there or not.
+    pub fn policy_files(&self) -> &[PathBuf] {
+        &self.rules
     }
 
     /// The rules.

@@ -3,11 +3,12 @@
 //!
 //! | module | rules |
 //! | --- | --- |
-//! | `install` | `[[allow]]`, `[[deny]]`: packages |
+//! | `install`, `condition` | `[[allow]]`, `[[deny]]`: packages |
 //! | `server` | `[[stdio.allow]]`, `[[stdio.deny]]`, `[[remote.allow]]`, `[[remote.deny]]`: servers |
 //!
 //! A rule fits when every condition in it does.
 
+mod condition;
 mod install;
 mod server;
 
@@ -158,6 +159,13 @@ impl Policy {
         Ok(Self { files })
     }
 
+    /// These rules and those of `other`: both apply.
+    #[must_use]
+    pub fn and(mut self, other: &Self) -> Self {
+        self.files.extend(other.files.iter().cloned());
+        self
+    }
+
     /// The directories that the catalogue looks into.
     pub fn sources(&self) -> impl Iterator<Item = &Path> {
         self.files
@@ -181,14 +189,16 @@ impl Rules {
             place: span.map(|span| line_and_column(text, span.start)),
             problem,
         };
-        let file: FileText = toml::from_str(text)
-            .map_err(|refused| error(refused.span(), refused.message().to_owned()))?;
+        let file: FileText = toml::from_str(text).map_err(|refused| {
+            let problem = no_list(text).unwrap_or_else(|| refused.message().to_owned());
+            error(refused.span(), problem)
+        })?;
         let place = |span: Range<usize>| Place {
             path: path.to_owned(),
             line: line_and_column(text, span.start).0,
         };
         let rule = |rule: Spanned<install::RuleText>| {
-            install::Rule::new(place(rule.span()), rule.into_inner())
+            install::Rule::new(place(rule.span()), rule)
                 .map_err(|(span, problem)| error(Some(span), problem))
         };
         let base = path.parent().unwrap_or(Path::new(""));
@@ -206,6 +216,33 @@ impl Rules {
                 .map_err(|(span, problem)| error(Some(span), problem))?,
         })
     }
+}
+
+/// What is wrong with rules that are written as anything but a list of tables.
+fn no_list(text: &str) -> Option<String> {
+    let file: toml::Table = toml::from_str(text).ok()?;
+    let lists = [
+        (None, "allow"),
+        (None, "deny"),
+        (Some("stdio"), "allow"),
+        (Some("stdio"), "deny"),
+        (Some("remote"), "allow"),
+        (Some("remote"), "deny"),
+    ];
+    lists.into_iter().find_map(|(above, list)| {
+        let table = match above {
+            None => Some(&file),
+            Some(above) => file.get(above)?.as_table(),
+        };
+        let is_list = match table?.get(list)? {
+            toml::Value::Array(rules) => rules.iter().all(toml::Value::is_table),
+            _ => false,
+        };
+        let name = above.map_or_else(|| list.to_owned(), |above| format!("{above}.{list}"));
+        (!is_list).then(|| {
+            format!("rules are a list of tables: write `[[{name}]]`, and the conditions below it")
+        })
+    })
 }
 
 /// The conditions of a rule as its file says them.
@@ -227,6 +264,13 @@ fn is_host(pattern: &str, host: &str) -> bool {
 fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.to_lowercase(), text.to_lowercase());
     pattern::fits(&pattern, &text)
+}
+
+/// Whether a pattern of hosts ends in a port; an address of IPv6 is none.
+fn has_port(host: &str) -> bool {
+    let (name, port) = host.rsplit_once(':').unwrap_or_default();
+    let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    is_number && !name.is_empty() && (!name.contains(':') || name.ends_with(']'))
 }
 
 fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
@@ -282,6 +326,18 @@ mod tests {
                 "/p/apkit.toml:2:11: \"newest one\" is no range of versions",
             ),
             ("[[deny]\n", "/p/apkit.toml:1:"),
+            (
+                "[deny]\nkind = \"npm\"\n",
+                "/p/apkit.toml:1:1: rules are a list of tables: write `[[deny]]`",
+            ),
+            (
+                "deny = [\"npm\"]\n",
+                "/p/apkit.toml:1:9: rules are a list of tables: write `[[deny]]`",
+            ),
+            (
+                "[stdio]\nallow = true\n",
+                "/p/apkit.toml:2:9: rules are a list of tables: write `[[stdio.allow]]`",
+            ),
         ] {
             let error = Rules::parse(Path::new("/p/apkit.toml"), text).expect_err(text);
             assert!(error.to_string().starts_with(wanted), "{error}");

@@ -43,7 +43,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// As for [`Store::import`], and when the lock file does not name it.
+    /// As for [`Store::import`], and when the lock file does not name it, or names
+    /// another version, branch, tag or commit of it.
     pub fn import_frozen(
         &self,
         source: &Source,
@@ -56,6 +57,13 @@ impl Store {
             .iter()
             .find(|(_, entry)| entry.source.key() == source.key());
         match found {
+            Some((_, entry)) if entry.other_wanted(source).is_some() => {
+                Err(Error::Frozen(format!(
+                    "{} names {} instead, and --frozen allows nothing else",
+                    self.layout.lock_file().display(),
+                    entry.source
+                )))
+            }
             Some((name, entry)) => self.restore_one(name, entry, request, options),
             None => Err(Error::Frozen(format!(
                 "{} does not name it, and --frozen allows nothing else",

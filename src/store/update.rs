@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::install::{Done, Options};
+use super::install::{Done, Options, Rejected};
 use super::judge::{Judged, Prepared};
 use super::lock_file::Entry;
 use super::policy::Facts;
@@ -20,7 +20,8 @@ pub struct Update {
     pub check: Option<PathBuf>,
     /// Move to this branch, tag, commit or version.
     pub to: Option<String>,
-    /// Refuse what has a finding at or above warning.
+    /// Refuse what has a finding at or above warning, or lacks something that the
+    /// source has.
     pub strict: bool,
     /// Apply drafts of the specification too.
     pub drafts: bool,
@@ -43,7 +44,7 @@ pub enum Updated {
         package: Box<Package>,
     },
     /// What was found in the new content forbids it; the old one stays.
-    Rejected(Box<Package>),
+    Rejected(Box<Rejected>),
 }
 
 impl Store {
@@ -76,6 +77,34 @@ impl Store {
         entry_of(&installed, text).map(|_| text.to_owned())
     }
 
+    /// The same, unless the source asks for another version, branch, tag or commit than
+    /// the installed one: an update does not move there by itself.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or only another one.
+    pub fn name_to_update(
+        &self,
+        text: &str,
+        environment: &source::Environment,
+        stop: &Stop,
+    ) -> Result<String, Error> {
+        let name = self.name_of(text, environment, stop)?;
+        let installed = self.installed(stop)?;
+        if name != text
+            && let Some(entry) = installed.packages.get(&name)
+            && let Ok(source) = Source::parse(text, environment)
+            && let Some(wanted) = entry.other_wanted(&source)
+        {
+            return Err(Error::OtherWanted {
+                installed: entry.source.to_string(),
+                wanted: wanted.to_owned(),
+                name,
+            });
+        }
+        Ok(name)
+    }
+
     /// Brings package `name` to what its source has now, by content: a commit or
     /// version that brings the same files is recorded, and nothing is swapped.
     ///
@@ -99,7 +128,7 @@ impl Store {
         self.policy.check(&Facts::before(&source))?;
         let is_moved = source != before.source;
         if !is_moved && self.is_as_it_should_be(name, &before)? {
-            let permit = self.permit(&source);
+            let permit = self.policy.permit(&source);
             let asking = Request {
                 permit: Some(&permit),
                 ..*request
@@ -124,7 +153,7 @@ impl Store {
         };
         let prepared = match self.prepare(&source, request, &options, &directory)? {
             Judged::Good(prepared) => *prepared,
-            Judged::Bad(package) => return Ok(Updated::Rejected(package)),
+            Judged::Bad(rejected) => return Ok(Updated::Rejected(rejected)),
         };
         if prepared.name != name {
             return Err(Error::Renamed {

@@ -2,7 +2,9 @@
 
 use semver::Version;
 
+use super::lock_file::Entry;
 use crate::archive::Digest;
+use crate::source::Resolved;
 
 /// How far apart two versions are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,17 +51,76 @@ impl VersionChange {
     }
 }
 
+/// Something that names one content for good, and names another one now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rewritten {
+    /// A version of an npm package, which was published again.
+    Version(String),
+    /// A tag of a repository, which was moved.
+    Tag(String),
+}
+
+impl Rewritten {
+    /// What was rewritten between one content of a package and a later one of the
+    /// same source.
+    pub fn between(before: &Entry, after: &Entry) -> Option<Self> {
+        if before.source.key() != after.source.key() {
+            return None;
+        }
+        match (&before.resolved, &after.resolved) {
+            (
+                Resolved::Version {
+                    version: one,
+                    integrity: before,
+                    ..
+                },
+                Resolved::Version {
+                    version: other,
+                    integrity: after,
+                    ..
+                },
+            ) => (one == other && before != after).then(|| Self::Version(one.clone())),
+            (
+                Resolved::Commit {
+                    id: before,
+                    reference: Some(one),
+                },
+                Resolved::Commit {
+                    id: after,
+                    reference: Some(other),
+                },
+            ) if one == other && before != after => one
+                .strip_prefix("refs/tags/")
+                .map(|tag| Self::Tag(tag.to_owned())),
+            _ => None,
+        }
+    }
+
+    /// The word for what it is.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Version(_) => "version",
+            Self::Tag(_) => "tag",
+        }
+    }
+}
+
 /// The version to show for a package: that of its manifest, or one made of its
 /// content if that is absent or no semantic version (AP-21).
 pub fn shown_version(version: Option<&str>, digest: &Digest) -> String {
     match version {
-        Some(version) if Version::parse(version).is_ok() => version.to_owned(),
+        Some(version) if is_version(version) => version.to_owned(),
         _ => {
             let digest = digest.to_string();
             let digits = digest.split(':').next_back().unwrap_or_default();
             format!("0.0.0+{}", digits.get(..12).unwrap_or(digits))
         }
     }
+}
+
+/// Whether a text is a semantic version.
+pub(super) fn is_version(text: &str) -> bool {
+    Version::parse(text).is_ok()
 }
 
 #[cfg(test)]

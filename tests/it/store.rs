@@ -4,6 +4,7 @@
 mod aside;
 mod catalogue;
 mod crash;
+mod fetches;
 mod folders;
 mod import;
 mod lock;

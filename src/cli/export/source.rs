@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use apkit::archive::LeftOutReason;
 use apkit::export::{self, Kept, Loss, LossKind, Tree};
 use apkit::render::visible;
 use apkit::source::Source;
@@ -71,10 +70,7 @@ fn fetch(text: &str, keep: &mut dyn FnMut(&Path)) -> Result<export::Source, Fail
     let (_scratch, staged) = session.fetch(&source)?;
     let mut tree = tree(&staged.directory, Path::new(&Source::shown(text)))?;
     for left_out in staged.left_out {
-        if !matches!(
-            left_out.reason,
-            LeftOutReason::GitDirectory | LeftOutReason::Store
-        ) {
+        if left_out.reason.is_loss() {
             let (path, why) = (left_out.path, left_out.reason.to_string());
             tree.losses
                 .push(Loss::new(LossKind::FileLeftOut, path.clone(), path, why));

@@ -53,6 +53,11 @@ pub(super) fn decide(
 }
 
 impl<'r> Rules<'r> {
+    /// All of them, for what is fetched.
+    pub(super) fn policy(&self) -> Policy {
+        self.all().fold(Policy::default(), Policy::and)
+    }
+
     fn all(&self) -> impl Iterator<Item = &'r Policy> {
         self.own.into_iter().chain(self.project)
     }

@@ -7,6 +7,7 @@ use apkit::source::Source;
 use apkit::spec::name::plugin_name_problem;
 use apkit::store::Store;
 
+use super::gate::Rules;
 use crate::cli::failure::{Failure, note, slashed};
 use crate::cli::store::{Scratch, Session};
 use crate::cli::target::Target;
@@ -24,7 +25,12 @@ pub(super) struct Found {
 
 /// What SOURCE means: first an installed package, as a directory of that name may
 /// be anybody's; then a path; then something to fetch.
-pub(super) fn find(source: &OsStr, session: &Session, store: &Store) -> Result<Found, Failure> {
+pub(super) fn find(
+    source: &OsStr,
+    session: &Session,
+    store: &Store,
+    rules: &Rules<'_>,
+) -> Result<Found, Failure> {
     let failed = |error| Failure::store("read the store".to_owned(), error);
     let path = Path::new(source);
     let text = source.to_str();
@@ -74,7 +80,7 @@ pub(super) fn find(source: &OsStr, session: &Session, store: &Store) -> Result<F
     match Source::parse_for_once(text, session.environment())? {
         Source::Directory(path) => directory(Target::of(&path)?),
         source => {
-            let (scratch, staged) = session.fetch(&source)?;
+            let (scratch, staged) = session.fetch_by(&rules.policy(), &source)?;
             Ok(Found {
                 root: staged.directory,
                 display: Source::shown(text),

@@ -83,7 +83,7 @@ impl Subjects {
         };
         let (mut all, mut typed, mut missing) = (Vec::new(), Vec::new(), Vec::new());
         for source in sources {
-            let found = place::find(source, &session, &store);
+            let found = place::find(source, &session, &store, &rules);
             let opened = found.and_then(|found| planned(found, terms));
             match opened {
                 // The same package by two names.

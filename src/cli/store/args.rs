@@ -18,6 +18,16 @@ pub(crate) struct Place {
     pub(crate) project: bool,
 }
 
+impl Place {
+    /// This one, unless it names none.
+    pub(super) fn or<'p>(&'p self, other: &'p Self) -> &'p Self {
+        match self.root.is_none() && !self.project {
+            true => other,
+            false => self,
+        }
+    }
+}
+
 /// How to write what was done.
 #[derive(Debug, Args)]
 pub(crate) struct Shape {
@@ -37,6 +47,16 @@ impl Shape {
 }
 
 const IMPORT_EXAMPLES: &str = "\
+A SOURCE is one of
+  ./DIR, /DIR, dir:PATH                        a directory
+  FILE.tgz, .tar.gz or .zip, file:PATH,
+  https://HOST/FILE.tgz                        an archive; ?path=SUBDIR names the package in it
+  github:OWNER/REPO, git@HOST:PATH,
+  git+https://HOST/PATH, git+ssh://, git+file://
+                                               a repository, with #REF and :SUBDIR
+  npm:NAME, npm:NAME@RANGE                     a package of an npm registry
+  builtin:everos                               the memory plugin
+
 Examples:
   apkit import ./tide-table
   apkit import github:OWNER/REPO#v1.2.0:plugins/tide-table
@@ -51,8 +71,9 @@ Exit status: 0 all are in place, 1 a package was rejected or a rule denies it,
 #[derive(Debug, Args)]
 #[command(after_help = IMPORT_EXAMPLES)]
 pub(crate) struct Import {
-    /// Where the packages come from: a directory, repository, npm package or archive
-    #[arg(value_name = "SOURCE", required_unless_present = "frozen", value_hint = ValueHint::AnyPath)]
+    /// Where the packages come from: a directory, repository, npm package or archive;
+    /// with --frozen also the name of a package
+    #[arg(value_name = "SOURCE", value_hint = ValueHint::AnyPath)]
     pub(super) sources: Vec<String>,
 
     #[command(flatten)]
@@ -78,7 +99,8 @@ pub(crate) struct Import {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(super) skills_to: Vec<PathBuf>,
 
-    /// Copy the scripts of skills, too: programs that a client may run
+    /// Copy the scripts of skills, too: programs that a client may run; for what
+    /// --skills-to copies now or has copied before
     #[arg(long)]
     pub(super) allow_scripts: bool,
 
@@ -160,7 +182,18 @@ pub(crate) struct Update {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "The exit status is 1 if anything is not what the lock file says.")]
+#[command(after_help = "\
+Examples:
+  apkit verify                          all packages, and what apkit has not put there
+  apkit verify tide-table               this one alone
+
+A package is named by its name, or by any spelling of its source.
+
+The files of each package are compared with what was imported, and the copies of its skills
+with what was copied. Nothing is changed and nothing is fetched.
+
+Exit status: 0 all is as the lock file says, 1 something is not, 2 it failed.
+")]
 pub(crate) struct Verify {
     /// The packages; all if none is named
     #[arg(value_name = "NAME")]
@@ -203,14 +236,11 @@ pub(crate) struct Remove {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    args_conflicts_with_subcommands = true,
-    after_help = "\
+#[command(after_help = "\
 Examples:
   apkit skills
   apkit skills show tide-table/tides
-"
-)]
+")]
 pub(crate) struct Skills {
     #[command(subcommand)]
     pub(super) command: Option<SkillsCommand>,
@@ -220,6 +250,17 @@ pub(crate) struct Skills {
 
     #[command(flatten)]
     pub(super) shape: Shape,
+}
+
+impl Skills {
+    /// Whether JSON is asked for, before `show` or behind it.
+    pub(super) fn is_json(&self) -> bool {
+        let shown = match &self.command {
+            Some(SkillsCommand::Show(show)) => show.shape.is_json(),
+            None => false,
+        };
+        shown || self.shape.is_json()
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use apkit::package::{Report, discover};
-use apkit::render::{text, visible};
+use apkit::package::discover;
+use apkit::render::visible;
 use apkit::source::Source;
 use apkit::store::{
     self, Done, Folder, Imported, Options, Outcome, Store, VersionChange, shown_version,
@@ -15,7 +15,7 @@ use apkit::store::{
 use super::super::args::When;
 use super::super::exit::Exit;
 use super::super::failure::{Failure, show};
-use super::super::{output, screen};
+use super::super::output;
 use super::gate::{self, Gate};
 use super::{Import, Scratch, Session, json, words};
 
@@ -26,6 +26,9 @@ struct Line {
 }
 
 pub(crate) fn run(arguments: &Import, color: When) -> Result<Exit, Failure> {
+    if arguments.sources.is_empty() && !arguments.frozen {
+        return Err(Failure::NoSources);
+    }
     let mut session = Session::start()?;
     let store = session.store(&arguments.place)?;
     let mut exit = Exit::Clean;
@@ -119,8 +122,16 @@ fn one(
     session: &Session,
     options: &Options,
 ) -> Result<Imported, store::Error> {
-    let source = Source::parse(text, session.environment())?;
     let request = session.request();
+    // The lock file says what the name of a package stands for.
+    let named = match frozen {
+        true => store.installed(session.stop())?.packages.remove(text),
+        false => None,
+    };
+    let source = match named {
+        Some(entry) => entry.source,
+        None => Source::parse(text, session.environment())?,
+    };
     if frozen {
         store.import_frozen(&source, &request, options)
     } else {
@@ -153,15 +164,8 @@ fn done_text(
 fn undone_text(result: Line, color: When, out: &mut dyn Write) -> io::Result<Result<(), Failure>> {
     match result.result {
         Ok(Imported::Done(_)) => Ok(Ok(())),
-        Ok(Imported::Rejected(package)) => {
-            let report = Report {
-                packages: vec![*package],
-            };
-            let options = text::Options {
-                screen: screen::of(color, false),
-                quiet: None,
-            };
-            text::write(&report, &options, out)?;
+        Ok(Imported::Rejected(rejected)) => {
+            words::rejected(*rejected, color, out)?;
             writeln!(out, "nothing was imported from {}", visible(&result.asked))?;
             if let Some(hint) = instead(&result.asked) {
                 writeln!(out, "hint: {hint}")?;
@@ -241,9 +245,8 @@ fn as_json(result: Line, store: &Store, gate: &Gate) -> Value {
             let place = place.map(|place| super::super::failure::slashed(&place));
             members.insert("path".to_owned(), json!(place));
         }
-        Ok(Imported::Rejected(package)) => {
-            members.insert("outcome".to_owned(), json!("rejected"));
-            members.insert("package".to_owned(), json::package(*package));
+        Ok(Imported::Rejected(rejected)) => {
+            members = json::rejected(*rejected);
         }
         Err(error) => {
             let outcome = if error.is_denied() {

@@ -4,20 +4,39 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use apkit::archive::{Change, ChangeKind};
+use apkit::archive::{Change, ChangeKind, LeftOut};
 use apkit::package::{Package, Report};
 use apkit::render;
 use apkit::render::json_v1;
 use apkit::source::Resolved;
-use apkit::store::{Discarded, Done, Entry, Folders, Outcome, Problem, shown_version};
+use apkit::store::{
+    Discarded, Done, Entry, Folders, Outcome, Problem, Rejected, Rewritten, shown_version,
+};
 
-use super::super::failure::slashed;
+use super::super::exit::Exit;
+use super::super::failure::{Failure, slashed};
+use super::super::output;
 
 /// Writes a document whose one list is `member`.
 pub(super) fn write(member: &str, items: Vec<Value>, out: &mut dyn Write) -> io::Result<()> {
     let mut document = header();
     document.insert(member.to_owned(), Value::Array(items));
     render::write_json(out, &Value::Object(document), true)
+}
+
+/// With JSON, a run that failed prints a document as well, and says it to people as
+/// always.
+pub(super) fn or_failure(is_json: bool, result: Result<Exit, Failure>) -> Result<Exit, Failure> {
+    let Err(failure) = result else {
+        return result;
+    };
+    // What cannot be written is not told there.
+    if is_json && !matches!(failure, Failure::Write { .. }) {
+        let mut document = header();
+        document.insert("error".to_owned(), json!(format!("failed to {failure}")));
+        output::to_stdout(|out| render::write_json(out, &Value::Object(document), true))?;
+    }
+    Err(failure)
 }
 
 /// What every document has.
@@ -84,12 +103,8 @@ pub(super) fn done(done: Done, outdated_rules: Value) -> Map<String, Value> {
     set("outcome", json!(outcome(done.outcome)));
     set("before", done.before.as_ref().map(entry).into());
     set("after", entry(&done.entry));
-    set("left_out", {
-        let left_out = done.left_out.iter();
-        let left_out =
-            left_out.map(|left| json!({"path": left.path, "reason": left.reason.to_string()}));
-        left_out.collect()
-    });
+    set("rewritten", rewritten(done.before.as_ref(), &done.entry));
+    set("left_out", left_out(&done.left_out));
     set("weak_digest", json!(done.is_weak));
     set("discarded", discarded(&done.discarded));
     set("discarded_unknown", json!(done.discarded.is_unknown));
@@ -97,6 +112,28 @@ pub(super) fn done(done: Done, outdated_rules: Value) -> Map<String, Value> {
     set("outdated_rules", outdated_rules);
     set("package", package(done.package));
     members
+}
+
+/// What names one content for good, and names another one now.
+pub(super) fn rewritten(before: Option<&Entry>, after: &Entry) -> Value {
+    let rewritten = before.and_then(|before| Rewritten::between(before, after));
+    json!(rewritten.map(|what| what.as_str()))
+}
+
+/// A package that is not in place for what was found in it.
+pub(super) fn rejected(rejected: Rejected) -> Map<String, Value> {
+    let mut members = Map::new();
+    members.insert("outcome".to_owned(), json!("rejected"));
+    members.insert("left_out".to_owned(), left_out(&rejected.left_out));
+    members.insert("package".to_owned(), package(rejected.package));
+    members
+}
+
+fn left_out(left_out: &[LeftOut]) -> Value {
+    let left_out = left_out.iter();
+    left_out
+        .map(|left| json!({"path": left.path, "reason": left.reason.to_string()}))
+        .collect()
 }
 
 /// What somebody had changed, and what no package holds.

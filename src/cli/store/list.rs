@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use apkit::diagnostic::Severity;
+use apkit::diagnostic::{Diagnostic, Effect, Severity};
 use apkit::package::{self, Verdict};
 use apkit::render::{self, visible};
 use apkit::store::{Available, Catalogue, LockFile, Store};
@@ -28,7 +28,8 @@ pub(crate) fn run(arguments: &List) -> Result<Exit, Failure> {
         };
         let more: Vec<PathBuf> = more.collect();
         if more.is_empty() && store.policy().sources().next().is_none() {
-            return Err(Failure::NoCatalogue);
+            let rules = store.policy_files().to_vec();
+            return Err(Failure::NoCatalogue { rules });
         }
         let found = store
             .available(&more, &options, session.stop())
@@ -100,6 +101,7 @@ fn available(found: Catalogue, is_json: bool) -> Result<Exit, Failure> {
                 json!({
                     "source": available.source.to_string(),
                     "installed": available.installed,
+                    "shown_version": available.shown_version,
                     "package": json::package(available.package),
                 })
             });
@@ -110,6 +112,9 @@ fn available(found: Catalogue, is_json: bool) -> Result<Exit, Failure> {
                 .map(|(path, error)| json!({"path": slashed(path), "message": error.to_string()}));
             document.insert("unreadable".to_owned(), unreadable.collect());
             return render::write_json(out, &Value::Object(document), true);
+        }
+        if found.available.is_empty() && unreadable.is_empty() {
+            writeln!(out, "no packages in the directories that were looked into")?;
         }
         for available in &found.available {
             one_available(available, out)?;
@@ -139,10 +144,16 @@ fn one_available(available: &Available, out: &mut dyn Write) -> io::Result<()> {
         (errors, warnings) => format!("  errors: {errors}, warnings: {warnings}"),
     };
     if package.verdict == Verdict::Rejected {
-        return writeln!(out, "rejected: {}{findings}", visible(&source));
+        let rejects = |found: &&Diagnostic| found.code.effect == Effect::PackageRejected;
+        let why = package.diagnostics.iter().find(rejects);
+        let why = why.map_or_else(String::new, |found| {
+            format!("  {}: {}", visible(&found.path), visible(&found.message))
+        });
+        return writeln!(out, "rejected: {}{findings}{why}", visible(&source));
     }
     let name = package.name.as_deref().unwrap_or_default();
-    let version = package.version.as_deref().unwrap_or("without a version");
+    let version = available.shown_version.as_deref();
+    let version = version.unwrap_or("without a version");
     let installed = if available.installed {
         "  installed"
     } else {

@@ -21,21 +21,47 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use apkit::archive::Staged;
-use apkit::source::{self, Environment, Request, Source, Stop};
-use apkit::store::{self, Notice, Store};
+use apkit::source::{Environment, Request, Source, Stop};
+use apkit::store::{self, Notice, Policy, Store};
 use apkit::sys;
 
+use super::args::When;
+use super::exit::Exit;
 use super::failure::{self, Failure};
 
 pub(crate) use args::{Import, List, Place, Remove, Skills, Update, Verify};
-pub(crate) use import::run as import;
-pub(crate) use list::run as list;
-pub(crate) use remove::run as remove;
 pub(crate) use schema::of as schema;
 pub(crate) use scratch::Scratch;
-pub(crate) use skills::run as skills;
-pub(crate) use update::run as update;
-pub(crate) use verify::run as verify;
+
+/// `apkit import`.
+pub(crate) fn import(arguments: &Import, color: When) -> Result<Exit, Failure> {
+    json::or_failure(arguments.shape.is_json(), import::run(arguments, color))
+}
+
+/// `apkit list`.
+pub(crate) fn list(arguments: &List) -> Result<Exit, Failure> {
+    json::or_failure(arguments.shape.is_json(), list::run(arguments))
+}
+
+/// `apkit update`.
+pub(crate) fn update(arguments: &Update, color: When) -> Result<Exit, Failure> {
+    json::or_failure(arguments.shape.is_json(), update::run(arguments, color))
+}
+
+/// `apkit verify`.
+pub(crate) fn verify(arguments: &Verify) -> Result<Exit, Failure> {
+    json::or_failure(arguments.shape.is_json(), verify::run(arguments))
+}
+
+/// `apkit remove`.
+pub(crate) fn remove(arguments: &Remove) -> Result<Exit, Failure> {
+    json::or_failure(arguments.shape.is_json(), remove::run(arguments))
+}
+
+/// `apkit skills`.
+pub(crate) fn skills(arguments: &Skills) -> Result<Exit, Failure> {
+    json::or_failure(arguments.is_json(), skills::run(arguments))
+}
 
 /// How long a command waits for another one that changes the same store.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -89,11 +115,34 @@ impl Session {
         }
     }
 
-    /// Fetches a source to a place of its own.
+    /// The rules of the user's own store, which bind also what is fetched and not
+    /// installed.
+    fn own_rules(&self) -> Result<Policy, Failure> {
+        match self.store(&Place::default()) {
+            Ok(store) => Ok(store.policy().clone()),
+            Err(Failure::NoHome) => Ok(Policy::default()),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Fetches a source to a place of its own, as the user's rules have it.
     pub(crate) fn fetch(&self, source: &Source) -> Result<(Scratch, Staged), Failure> {
+        let rules = match source.is_here() {
+            true => Policy::default(),
+            false => self.own_rules()?,
+        };
+        self.fetch_by(&rules, source)
+    }
+
+    /// The same as these rules have it.
+    pub(crate) fn fetch_by(
+        &self,
+        rules: &Policy,
+        source: &Source,
+    ) -> Result<(Scratch, Staged), Failure> {
         let scratch = Scratch::new()?;
         let place = scratch.path().join("fetched");
-        match source::fetch(source, &self.request(), &place) {
+        match rules.fetch(source, &self.request(), &place) {
             Ok(fetched) => Ok((scratch, fetched.staged)),
             Err(error) => Err(Failure::Fetch {
                 source_text: source.to_string(),
@@ -187,6 +236,9 @@ impl Failure {
                 Some(format!(
                     "move it away, or name another directory; to copy its skills there no more: {stop}"
                 ))
+            }
+            store::Error::OtherWanted { name, wanted, .. } => {
+                Some(words::command(place, &["update", name, "--to", wanted]))
             }
             store::Error::NoPackage { found, .. } => found
                 .first()

@@ -5,17 +5,19 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use apkit::render::{self, visible};
+use apkit::spec::near::nearest;
 use apkit::store::{InstalledSkill, ShownSkill};
 
 use super::super::exit::Exit;
 use super::super::failure::{self, Failure, slashed};
 use super::super::output;
-use super::args::{ShowSkill, SkillsCommand};
+use super::args::{Place, SkillsCommand};
 use super::{Session, Skills, json};
 
 pub(crate) fn run(arguments: &Skills) -> Result<Exit, Failure> {
-    if let Some(SkillsCommand::Show(arguments)) = &arguments.command {
-        return show(arguments);
+    if let Some(SkillsCommand::Show(shown)) = &arguments.command {
+        let place = shown.place.or(&arguments.place);
+        return show(&shown.skill, place, arguments.is_json());
     }
     let session = Session::start()?;
     let store = session.store(&arguments.place)?;
@@ -34,10 +36,9 @@ pub(crate) fn run(arguments: &Skills) -> Result<Exit, Failure> {
     Ok(Exit::Clean)
 }
 
-fn show(arguments: &ShowSkill) -> Result<Exit, Failure> {
+fn show(text: &str, place: &Place, is_json: bool) -> Result<Exit, Failure> {
     let session = Session::start()?;
-    let store = session.store(&arguments.place)?;
-    let text = &arguments.skill;
+    let store = session.store(place)?;
     let only;
     let (package, name) = match text.split_once('/') {
         Some((package, name)) => (package, name),
@@ -45,21 +46,21 @@ fn show(arguments: &ShowSkill) -> Result<Exit, Failure> {
             let skills = store
                 .skills(session.stop())
                 .map_err(|error| Failure::store("list skills".to_owned(), error))?;
-            let mut same = skills.into_iter().filter(|skill| skill.skill.name == *text);
-            match (same.next(), same.next()) {
-                (Some(one), None) => {
-                    only = one.package;
-                    (&*only, &**text)
-                }
-                _ => return Err(Failure::NoSkillName(text.clone())),
+            let same = skills.iter().filter(|skill| skill.skill.name == text);
+            let same: Vec<&InstalledSkill> = same.collect();
+            if let [one] = same[..] {
+                only = one.package.clone();
+                (&*only, text)
+            } else {
+                return Err(no_skill(text, &skills, &same));
             }
         }
     };
     let shown = store
         .skill(package, name, session.stop())
         .map_err(|error| Failure::store(format!("show the skill {}", visible(text)), error))?;
-    output::to_stdout(|out| shown_skill(&shown, arguments.shape.is_json(), out))?;
-    if !arguments.shape.is_json() && !shown.sidecars.is_empty() {
+    output::to_stdout(|out| shown_skill(&shown, is_json, out))?;
+    if !is_json && !shown.sidecars.is_empty() {
         failure::note(&format!(
             "beside it in {}: {}",
             failure::show(&shown.skill.directory),
@@ -67,6 +68,25 @@ fn show(arguments: &ShowSkill) -> Result<Exit, Failure> {
         ));
     }
     Ok(Exit::Clean)
+}
+
+/// That several skills have the name, or none, with those that may be meant.
+fn no_skill(text: &str, skills: &[InstalledSkill], same: &[&InstalledSkill]) -> Failure {
+    let of_package = skills.iter().filter(|skill| skill.package == text);
+    let of_package: Vec<&InstalledSkill> = of_package.collect();
+    let names = skills.iter().map(|skill| skill.skill.name.as_str());
+    let nearest = nearest(text, names);
+    let near = skills.iter();
+    let near = near.filter(|skill| nearest == Some(skill.skill.name.as_str()));
+    let near: Vec<&InstalledSkill> = near.collect();
+    let meant = [same, &of_package, &near];
+    let meant = meant.into_iter().find(|found| !found.is_empty());
+    let known = meant.into_iter().flatten();
+    let known = known.map(|skill| format!("{}/{}", skill.package, skill.skill.name));
+    Failure::NoSkillName {
+        text: text.to_owned(),
+        known: known.collect(),
+    }
 }
 
 fn shown_skill(shown: &ShownSkill, is_json: bool, out: &mut dyn Write) -> io::Result<()> {

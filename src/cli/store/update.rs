@@ -4,14 +4,13 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use apkit::package::Report;
-use apkit::render::{text, visible};
+use apkit::render::visible;
 use apkit::store::{self, Entry, Outcome, Store, Updated, VersionChange, shown_version};
 
 use super::super::args::When;
 use super::super::exit::Exit;
 use super::super::failure::Failure;
-use super::super::{output, screen};
+use super::super::output;
 use super::args::Place;
 use super::gate::{self, Gate};
 use super::{Scratch, Session, Update, json, words};
@@ -71,7 +70,10 @@ fn all(arguments: &Update, store: &Store, session: &Session) -> Result<Vec<Line>
         names.extend(installed.packages.into_keys().map(Ok));
     }
     for text in &arguments.names {
-        let name = store.name_of(text, session.environment(), session.stop());
+        let name = match arguments.to {
+            Some(_) => store.name_of(text, session.environment(), session.stop()),
+            None => store.name_to_update(text, session.environment(), session.stop()),
+        };
         names.push(name.map_err(|error| (text.clone(), error)));
     }
     let mut lines = Vec::new();
@@ -124,6 +126,7 @@ fn as_text(
             writeln!(out, "{name}: current ({})", words::content(&entry))?;
         }
         Ok(Updated::Available { before, after, .. }) if before.digest == after.digest => {
+            words::rewritten(Some(&before), &after, out)?;
             writeln!(
                 out,
                 "{name}: changed here; {} puts it back",
@@ -140,6 +143,7 @@ fn as_text(
                 "{name}: update available, {}",
                 between(&before, &after)
             )?;
+            words::rewritten(Some(&before), &after, out)?;
             gate::told(&gate.by(&package, &after.digest), &after.digest, out)?;
         }
         Ok(Updated::Done(done)) => {
@@ -152,21 +156,15 @@ fn as_text(
                 Outcome::Recorded => {
                     writeln!(out, "{name}: same content, {step}")?;
                 }
+                Outcome::Installed => writeln!(out, "{name}: imported")?,
                 Outcome::Repaired => writeln!(out, "{name}: put back as it was")?,
                 _ => writeln!(out, "{name}: updated, {step}")?,
             }
             words::notes(&done, &store.package_root(&done.name), false, out)?;
             gate::told(&gate.outdated(&done), &done.entry.digest, out)?;
         }
-        Ok(Updated::Rejected(package)) => {
-            let report = Report {
-                packages: vec![*package],
-            };
-            let options = text::Options {
-                screen: screen::of(color, false),
-                quiet: None,
-            };
-            text::write(&report, &options, out)?;
+        Ok(Updated::Rejected(rejected)) => {
+            words::rejected(*rejected, color, out)?;
             writeln!(
                 out,
                 "{name}: the new content is rejected, the old one stays"
@@ -192,10 +190,20 @@ fn between(before: &Entry, after: &Entry) -> String {
         Some(change) => format!(" ({})", change.as_str()),
         None => String::new(),
     };
-    format!(
-        "{} to {}{change}, {} to {}",
+    let versions = format!(
+        "{} to {}{change}",
         visible(&version(before)),
-        visible(&version(after)),
+        visible(&version(after))
+    );
+    // npm's version is that of the manifest, nearly always.
+    let is_all = [before, after].iter().all(|entry| {
+        words::pin(entry).is_some_and(|pin| pin == format!("version {}", visible(&version(entry))))
+    });
+    if is_all {
+        return versions;
+    }
+    format!(
+        "{versions}, {} to {}",
         words::content(before),
         words::content(after)
     )
@@ -223,6 +231,10 @@ fn as_json(line: Line, gate: &Gate) -> Value {
             members.insert("outcome".to_owned(), outcome("available"));
             let change = change(&before, &after).map(VersionChange::as_str);
             members.insert("change".to_owned(), json!(change));
+            members.insert(
+                "rewritten".to_owned(),
+                json::rewritten(Some(&before), &after),
+            );
             members.insert("before".to_owned(), json::entry(&before));
             members.insert("after".to_owned(), json::entry(&after));
         }
@@ -234,9 +246,8 @@ fn as_json(line: Line, gate: &Gate) -> Value {
             let change = change.map(VersionChange::as_str);
             members.insert("change".to_owned(), json!(change));
         }
-        Ok(Updated::Rejected(package)) => {
-            members.insert("outcome".to_owned(), outcome("rejected"));
-            members.insert("package".to_owned(), json::package(*package));
+        Ok(Updated::Rejected(rejected)) => {
+            members = json::rejected(*rejected);
         }
         Err(error) => {
             let word = if error.is_denied() {

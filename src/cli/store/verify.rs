@@ -16,8 +16,13 @@ use super::{Session, Verify, json, words};
 pub(crate) fn run(arguments: &Verify) -> Result<Exit, Failure> {
     let session = Session::start()?;
     let store = session.store(&arguments.place)?;
+    let names = arguments.names.iter();
+    let names = names.map(|text| store.name_of(text, session.environment(), session.stop()));
+    let names: Vec<String> = names
+        .collect::<Result<_, _>>()
+        .map_err(|error| Failure::store("verify".to_owned(), error))?;
     let verified = store
-        .verify(&arguments.names, session.stop())
+        .verify(&names, session.stop())
         .map_err(|error| Failure::store("verify".to_owned(), error))?;
     let strays = if arguments.names.is_empty() {
         let strays = store.unmanaged(session.stop());

@@ -7,12 +7,14 @@ use std::path::Path;
 
 use apkit::archive::LeftOut;
 use apkit::diagnostic::Severity;
-use apkit::package::Package;
-use apkit::render::visible;
+use apkit::package::{Package, Report};
+use apkit::render::{text, visible};
 use apkit::source::Resolved;
-use apkit::store::{Discarded, Done, Entry, Folders, shown_version};
+use apkit::store::{Discarded, Done, Entry, Folders, Rejected, Rewritten, shown_version};
 
+use super::super::args::When;
 use super::super::failure::show;
+use super::super::screen;
 use super::args::Place;
 
 /// Digits of a commit or digest that are shown.
@@ -94,6 +96,44 @@ fn short(id: &str) -> &str {
     id.get(..SHORT).unwrap_or(id)
 }
 
+/// Warns of what named one content for good, and names another one now.
+pub(super) fn rewritten(
+    before: Option<&Entry>,
+    after: &Entry,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let Some((before, what)) =
+        before.and_then(|before| Some((before, Rewritten::between(before, after)?)))
+    else {
+        return Ok(());
+    };
+    let told = match &what {
+        Rewritten::Version(version) => format!(
+            "published again under the same version {}",
+            visible(version)
+        ),
+        Rewritten::Tag(tag) => format!(
+            "the tag {} was moved from {} to {}",
+            visible(tag),
+            content(before),
+            content(after)
+        ),
+    };
+    if before.digest == after.digest {
+        writeln!(
+            out,
+            "  warning: {told}, with the same content {}",
+            after.digest
+        )
+    } else {
+        writeln!(
+            out,
+            "  warning: {told}; its content was {} and is {}",
+            before.digest, after.digest
+        )
+    }
+}
+
 /// What a client gets.
 pub(super) fn components(package: &Package) -> String {
     let count = |count: usize, what: &str| {
@@ -119,6 +159,7 @@ pub(super) fn notes(
     } else {
         from_here(root)
     };
+    rewritten(done.before.as_ref(), &done.entry, out)?;
     if done.is_weak {
         writeln!(
             out,
@@ -126,13 +167,30 @@ pub(super) fn notes(
         )?;
     }
     findings(&done.package, &judged, out)?;
-    // What git keeps for itself at the top of a directory, nobody misses.
-    let is_told = |left: &&LeftOut| left.path != ".git";
-    let left_out = done.left_out.iter().filter(is_told);
-    let left_out = left_out.map(ToString::to_string);
-    listed("left out", left_out.collect(), out)?;
+    left_out(&done.left_out, out)?;
     discarded(&done.discarded, out)?;
     folders(&done.folders, dry_run, out)
+}
+
+/// What of its source a package lacks.
+fn left_out(left_out: &[LeftOut], out: &mut dyn Write) -> io::Result<()> {
+    // What git keeps for itself at the top of a directory, nobody misses.
+    let is_told = |left: &&LeftOut| left.path != ".git";
+    let left_out = left_out.iter().filter(is_told);
+    listed("left out", left_out.map(ToString::to_string).collect(), out)
+}
+
+/// Why nothing of a package is in place, and what of its source would not be.
+pub(super) fn rejected(rejected: Rejected, color: When, out: &mut dyn Write) -> io::Result<()> {
+    let report = Report {
+        packages: vec![rejected.package],
+    };
+    let options = text::Options {
+        screen: screen::of(color, false),
+        quiet: None,
+    };
+    text::write(&report, &options, out)?;
+    left_out(&rejected.left_out, out)
 }
 
 /// A path as it is written in the working directory.

@@ -1,5 +1,6 @@
 //! What can go wrong with a repository.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
@@ -330,6 +331,9 @@ fn available(names: &[String]) -> String {
     if names.is_empty() {
         String::new()
     } else {
+        // A branch and a tag may have the same name.
+        let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+        let names: Vec<&str> = names.into_iter().collect();
         format!(" (there are: {})", names.join(", "))
     }
 }

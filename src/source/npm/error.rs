@@ -18,14 +18,11 @@ pub enum Error {
     /// A proxy of the configuration.
     #[error("failed to {0}")]
     Proxy(#[from] BadProxy),
-    /// The user's rules speak against a host. Nothing was asked of it.
-    #[error("{host} may not be asked: {reason}")]
-    Forbidden {
-        /// The host of the registry or the tarball.
-        host: String,
-        /// The rule.
-        reason: String,
-    },
+    /// The user's rules speak against the host of the registry or the tarball, as
+    /// [`Request::permit`](crate::source::Request::permit) says. Nothing was asked of
+    /// it.
+    #[error("{0}")]
+    Forbidden(String),
     /// The registry does not know the package, or does not say so (404).
     #[error("{registry} has no package {name}{hint}")]
     NotFound {

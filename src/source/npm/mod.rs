@@ -159,10 +159,7 @@ fn permitted(request: &Request<'_>, url: &Url) -> Result<(), Error> {
     let (Some(permit), Some(host)) = (request.permit, url.host_str()) else {
         return Ok(());
     };
-    permit(host).map_err(|reason| Error::Forbidden {
-        host: host.to_owned(),
-        reason,
-    })
+    permit(host).map_err(Error::Forbidden)
 }
 
 /// What a lock file would keep: it is no place for a password, nor for a signature.

@@ -11,6 +11,7 @@ use super::copy::copy;
 use super::record::{Ours, Record};
 use super::removal::withdraw;
 use super::{Copied, Folders, Found, Problem, now, swap};
+use crate::archive::Tree;
 use crate::package::Skill;
 use crate::store::Error;
 use crate::store::change::Writer;
@@ -28,6 +29,8 @@ pub(in crate::store) struct Wanted<'a> {
     pub(in crate::store) skills: &'a [Skill],
     /// Where the lock file will say that they are copied to.
     pub(in crate::store) folders: &'a [Folder],
+    /// Where the lock file says it until now.
+    pub(in crate::store) recorded: &'a [Folder],
     /// Which of these the user asks for now.
     pub(in crate::store) asked: &'a [Folder],
     /// Whether the user allows scripts now, wherever the lock file has them.
@@ -46,6 +49,8 @@ pub(in crate::store) struct Plan {
     items: Vec<Item>,
     gone: Vec<PathBuf>,
     outside: Vec<PathBuf>,
+    /// Directories whose folders another machine has put there.
+    came_along: HashSet<PathBuf>,
     /// Whether there is anything to write down.
     is_recorded: bool,
     /// After the copies in them.
@@ -86,6 +91,14 @@ impl Plan {
             return Err(Error::NoUnicode { path });
         }
         let before = record.allowed.remove(wanted.name).unwrap_or_default();
+        // What the lock file says was copied there, and this machine has not seen yet,
+        // came along with the lock file.
+        let came_along: HashSet<PathBuf> = wanted
+            .recorded
+            .iter()
+            .map(|folder| folder.directory.clone())
+            .filter(|directory| !before.contains_key(directory))
+            .collect();
         let ours = record.packages.remove(wanted.name).unwrap_or_default();
         let allowed: BTreeMap<PathBuf, bool> = permitted
             .iter()
@@ -102,6 +115,7 @@ impl Plan {
             items: Vec::new(),
             gone: Vec::new(),
             outside,
+            came_along,
             _made: Vec::new(),
             record,
         };
@@ -127,8 +141,7 @@ impl Plan {
                     scripts_left_out: Vec::new(),
                     links_left_out: Vec::new(),
                 };
-                let tree = copy(&root, skill, folder.scripts, &to.0, &mut copied)?;
-                let digest = tree.digest().to_string();
+                let digest = plan.copy(&root, skill, folder, wanted, &to.0, &mut copied)?;
                 let standing = plan.standing(&copied.path, &digest);
                 let is_theirs = matches!(standing, Standing::Same);
                 if let Standing::Occupied(problem) = standing {
@@ -154,6 +167,35 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Copies a skill, and gives the digest of the copy. Scripts that are not allowed
+    /// come along if they stand there already, beside all else as it will be: nobody
+    /// brings them then.
+    fn copy(
+        &self,
+        root: &Path,
+        skill: &Skill,
+        folder: &Folder,
+        wanted: &Wanted<'_>,
+        to: &Path,
+        copied: &mut Copied,
+    ) -> Result<String, Error> {
+        let is_about = |recorded: &&Folder| recorded.directory == folder.directory;
+        let recorded = wanted.folders.iter().find(is_about);
+        let digest = |tree: Tree| tree.digest().to_string();
+        if !folder.scripts
+            && recorded.is_some_and(|recorded| recorded.scripts)
+            && let Found::Tree(there) = now(&copied.path)
+        {
+            let whole = digest(copy(root, skill, true, to, copied)?);
+            if whole == there {
+                return Ok(whole);
+            }
+            remove_all(to).map_err(|error| Error::io("remove", to, error))?;
+            copied.links_left_out.clear();
+        }
+        Ok(digest(copy(root, skill, folder.scripts, to, copied)?))
+    }
+
     /// Our folders that the package has no skill for any more. What lies where we
     /// may not write now is left alone.
     fn no_longer_wanted(&self) -> Vec<PathBuf> {
@@ -167,8 +209,8 @@ impl Plan {
             .collect()
     }
 
-    /// Whether a folder may be written. One that we did not make is never ours, not
-    /// even if it holds the same.
+    /// Whether a folder may be written. One that we did not make is not ours, not even
+    /// if it holds the same, unless the lock file that came along says so.
     fn standing(&self, place: &Path, digest: &str) -> Standing {
         let mut others = self.record.packages.iter();
         if let Some((other, _)) = others.find(|(_, folders)| folders.contains_key(place)) {
@@ -181,17 +223,30 @@ impl Plan {
             Found::Tree(there) if ours.is_some_and(|ours| ours.contains(&there)) => {
                 return Standing::Free;
             }
-            Found::Tree(there) if there == digest => return Standing::Same,
+            Found::Tree(there) if there == digest => {
+                let above = place.parent().unwrap_or(place);
+                return match self.came_along.contains(above) {
+                    true => Standing::Free,
+                    false => Standing::Same,
+                };
+            }
             _ if ours.is_some() => "was changed since apkit put it there",
             _ => "is there already, and apkit has not put it there",
         };
         Standing::Occupied(problem.to_owned())
     }
 
-    /// Whether a folder is not as it will be.
-    pub(in crate::store) fn changes_anything(&self) -> bool {
-        let stands = |item: &Item| matches!(now(&item.copied.path), Found::Tree(there) if there == item.digest);
-        !self.gone.is_empty() || !self.items.iter().all(stands)
+    /// Whether a folder is neither as it was left nor as it will be.
+    pub(in crate::store) fn mends_anything(&self) -> bool {
+        let is_good = |item: &Item| match now(&item.copied.path) {
+            Found::Tree(there) if there == item.digest => true,
+            Found::Tree(there) => {
+                let ours = self.ours.get(&item.copied.path);
+                ours.and_then(|ours| ours.last()) == Some(&there)
+            }
+            _ => false,
+        };
+        !self.gone.is_empty() || !self.items.iter().all(is_good)
     }
 
     /// What would be done.
@@ -315,7 +370,8 @@ fn permitted(layout: &Layout, record: &Record, wanted: &Wanted<'_>) -> (Vec<Fold
         let before = allowed.and_then(|allowed| allowed.get(&folder.directory));
         let is_permitted =
             is_asked || before.is_some() || is_inside(&folder.directory, wanted.base);
-        if is_permitted && !layout.leads_out(&folder.directory) {
+        let is_free = !layout.leads_out(&folder.directory) && !layout.is_own(&folder.directory);
+        if is_permitted && is_free {
             let may = is_asked || wanted.scripts || before == Some(&true);
             permitted.push(Folder {
                 scripts: folder.scripts && may,

@@ -22,19 +22,19 @@ pub(super) struct Rule {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RuleText {
-    kind: Option<KindText>,
-    host: Option<String>,
-    scope: Option<String>,
-    name: Option<String>,
-    plugin: Option<String>,
-    version: Option<Spanned<String>>,
-    integrity: Option<String>,
+    pub(super) kind: Option<KindText>,
+    pub(super) host: Option<Spanned<String>>,
+    pub(super) scope: Option<Spanned<String>>,
+    pub(super) name: Option<Spanned<String>>,
+    pub(super) plugin: Option<Spanned<String>>,
+    pub(super) version: Option<Spanned<String>>,
+    pub(super) integrity: Option<Spanned<String>>,
     reason: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum KindText {
+pub(super) enum KindText {
     Directory,
     Git,
     Npm,
@@ -43,7 +43,7 @@ enum KindText {
 }
 
 impl KindText {
-    fn kind(self) -> Kind {
+    pub(super) fn kind(self) -> Kind {
         match self {
             Self::Directory => Kind::Directory,
             Self::Git => Kind::Git,
@@ -67,8 +67,8 @@ pub(in crate::store) struct Facts<'a> {
 /// What only its content tells.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::store) struct Content<'a> {
-    /// The name in the manifest.
-    pub(in crate::store) plugin: &'a str,
+    /// The name in the manifest, if that is one.
+    pub(in crate::store) plugin: Option<&'a str>,
     /// The version in the manifest.
     pub(in crate::store) version: Option<&'a str>,
     /// Which content of the source it is.
@@ -189,11 +189,14 @@ impl Rules {
 }
 
 impl Rule {
-    /// Reads one; the error is about the place of its version.
+    /// Reads one; the error is about a place in it.
     pub(super) fn new(
         place: Place,
-        text: RuleText,
+        text: Spanned<RuleText>,
     ) -> Result<Self, (std::ops::Range<usize>, String)> {
+        let rule = text.span();
+        let text = text.into_inner();
+        text.check(rule)?;
         let version = match &text.version {
             None => None,
             Some(range) => Some(Range::parse(range.get_ref()).map_err(|_| {
@@ -212,7 +215,7 @@ impl Rule {
         let source = facts.source;
         let text = &self.text;
         let content = facts.fetched;
-        let known = |pattern: &Option<String>, value: Option<String>| match (pattern, value) {
+        let known = |pattern, value: Option<String>| match (written(pattern), value) {
             (None, _) => Fit::Yes,
             (Some(_), None) => Fit::No,
             (Some(pattern), Some(value)) => is(matches(pattern, &value)),
@@ -220,7 +223,7 @@ impl Rule {
         let conditions = [
             text.kind
                 .map_or(Fit::Yes, |kind| is(kind.kind() == source.kind())),
-            match (&text.host, facts.host()) {
+            match (written(&text.host), facts.host()) {
                 (None, _) => Fit::Yes,
                 (Some(_), Known::NotYet) => Fit::Maybe,
                 (Some(_), Known::Nothing) => Fit::No,
@@ -228,10 +231,13 @@ impl Rule {
             },
             known(&text.scope, source.scope()),
             known(&text.name, source.name()),
-            match (&text.plugin, content) {
+            match (
+                written(&text.plugin),
+                content.and_then(|content| content.plugin),
+            ) {
                 (None, _) => Fit::Yes,
                 (Some(_), None) => Fit::Maybe,
-                (Some(pattern), Some(content)) => is(matches(pattern, content.plugin)),
+                (Some(pattern), Some(plugin)) => is(matches(pattern, plugin)),
             },
             match (&self.version, facts.version()) {
                 (None, _) => Fit::Yes,
@@ -240,7 +246,7 @@ impl Rule {
                 (Some(range), Known::Is(version)) => is(Version::parse(version)
                     .is_ok_and(|version| range.satisfies_with_prerelease(&version, true))),
             },
-            match (&text.integrity, content) {
+            match (written(&text.integrity), content) {
                 (None, _) => Fit::Yes,
                 (Some(_), None) => Fit::Maybe,
                 (Some(wanted), Some(content)) => is(has_integrity(&content, wanted)),
@@ -258,17 +264,20 @@ impl Rule {
     /// The rule as its file says it.
     fn conditions(&self) -> String {
         let text = &self.text;
-        let version = text.version.as_ref().map(|range| range.get_ref().as_str());
         super::conditions(&[
             ("kind", text.kind.map(|kind| kind.kind().as_str())),
-            ("host", text.host.as_deref()),
-            ("scope", text.scope.as_deref()),
-            ("name", text.name.as_deref()),
-            ("plugin", text.plugin.as_deref()),
-            ("version", version),
-            ("integrity", text.integrity.as_deref()),
+            ("host", written(&text.host)),
+            ("scope", written(&text.scope)),
+            ("name", written(&text.name)),
+            ("plugin", written(&text.plugin)),
+            ("version", written(&text.version)),
+            ("integrity", written(&text.integrity)),
         ])
     }
+}
+
+fn written(text: &Option<Spanned<String>>) -> Option<&str> {
+    text.as_ref().map(|text| text.get_ref().as_str())
 }
 
 fn is(fits: bool) -> Fit {

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Denied, Place, Policy, conditions, is_host, matches, named, written};
+use super::{Denied, Place, Policy, conditions, has_port, is_host, matches, named, written};
 use crate::archive::Digest;
 use crate::net::Egress;
 use crate::package::{Package, Server, Transport};
@@ -279,13 +279,6 @@ fn rules<T>(texts: Vec<Spanned<T>>, place: &dyn Fn(Range<usize>) -> Place) -> Ve
             text: text.into_inner(),
         })
         .collect()
-}
-
-/// Whether a pattern of hosts ends in a port; an address of IPv6 is none.
-fn has_port(host: &str) -> bool {
-    let (name, port) = host.rsplit_once(':').unwrap_or_default();
-    let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
-    is_number && !name.is_empty() && (!name.contains(':') || name.ends_with(']'))
 }
 
 /// Whether a condition is not there or fits.

@@ -12,10 +12,12 @@ fn directories_of_packages_are_listed_with_findings() {
     world.write("packages/d/README.md", "no package");
     let run = world.expect(2, &["list", "--available"]);
     assert!(
-        run.stderr.contains("apkit.toml names no `sources`"),
+        run.stderr.contains("no `sources` are named in "),
         "{}",
         run.stderr
     );
+    let file = world.root().join("apkit.toml").display().to_string();
+    assert!(run.stderr.contains(&file), "{}", run.stderr);
     world.expect(0, &["import", "./packages/a"]);
     world.write(
         "home/.agents/apkit.toml",
@@ -32,6 +34,13 @@ fn directories_of_packages_are_listed_with_findings() {
     assert_eq!(listed[2]["package"]["verdict"], "rejected");
     let more = world.expect(0, &["list", "--available", "--from", "packages"]);
     assert!(more.stdout.contains("rejected: dir:"), "{}", more.stdout);
+    assert_eq!(more.stdout.lines().count(), 3, "{}", more.stdout);
+    let why = "  plugin.json: ";
+    assert!(
+        more.stdout
+            .lines()
+            .any(|line| line.starts_with("rejected: ") && line.contains(why))
+    );
     assert!(
         more.stdout.contains("aa 1.0.0  1 skill, 0 servers"),
         "{}",
@@ -55,6 +64,40 @@ fn directories_of_packages_are_listed_with_findings() {
         found["unreadable"][0]["path"],
         nowhere.to_string_lossy().as_ref()
     );
+}
+
+#[test]
+fn what_is_listed_has_the_version_that_an_import_would_show() {
+    let world = World::new();
+    world.write("packages/p/plugin.json", manifest("tide-table", ""));
+    world.write("packages/p/skills/tides/SKILL.md", skill("One."));
+    world.write("packages/p/.git/HEAD", "ref: refs/heads/main\n");
+    let available = || {
+        world.json(
+            0,
+            &["list", "--available", "--from", "packages/p/../", "--json"],
+        )
+    };
+    let found = available()["available"][0].clone();
+    let path = found["package"]["path"].as_str().expect("a path");
+    assert!(!path.contains(".."), "{path}");
+    // A package itself is one, too.
+    let run = world.expect(0, &["list", "--available", "--from", "packages/p"]);
+    assert!(
+        run.stdout.starts_with("tide-table 0.0.0+"),
+        "{}",
+        run.stdout
+    );
+    world.write("none/README.md", "no package");
+    let run = world.expect(0, &["list", "--available", "--from", "none"]);
+    assert!(run.stdout.starts_with("no packages in "), "{}", run.stdout);
+    world.expect(0, &["import", "./packages/p"]);
+    let installed = world.json(0, &["list", "--json"]);
+    assert_eq!(
+        found["shown_version"],
+        installed["packages"][0]["shown_version"]
+    );
+    assert_eq!(available()["available"][0]["installed"], true);
 }
 
 #[test]
@@ -122,6 +165,16 @@ fn a_skill_that_one_package_has_is_shown_by_its_name() {
     world.expect(0, &["import", "./a"]);
     let run = world.expect(0, &["skills", "show", "tides"]);
     assert!(run.stdout.contains("High water."), "{}", run.stdout);
-    let run = world.expect(2, &["skills", "show", "ebb"]);
-    assert!(run.stderr.contains("write PACKAGE/NAME"), "{}", run.stderr);
+    // What is no skill's name alone is told with what may be meant.
+    world.package("b", "bb", "Low water.");
+    world.expect(0, &["import", "./b"]);
+    for (text, wanted) in [
+        ("ebb", "ebb: no installed package has one of that name"),
+        ("tides", "tides: write aa/tides or bb/tides\n"),
+        ("tidess", "tidess: write aa/tides or bb/tides\n"),
+        ("bb", "bb: write bb/tides\n"),
+    ] {
+        let run = world.expect(2, &["skills", "show", text]);
+        assert!(run.stderr.contains(wanted), "{}", run.stderr);
+    }
 }

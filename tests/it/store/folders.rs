@@ -141,6 +141,30 @@ fn a_folder_of_the_user_that_holds_the_same_stays_theirs() {
 }
 
 #[test]
+fn skills_are_not_copied_to_where_the_store_keeps_its_own() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    let root = world.root().display().to_string();
+    for directory in [
+        root.clone(),
+        format!("{root}/"),
+        format!("{root}/plugins"),
+        format!("{root}/skills/../plugins/x"),
+        format!("{root}/.apkit/staging"),
+        format!("{root}/plugin-data"),
+    ] {
+        let run = world.expect(2, &["import", "./p", "--skills-to", &directory]);
+        let told = "the store keeps its own files there; nothing was changed";
+        assert!(run.stderr.contains(told), "{directory}: {}", run.stderr);
+    }
+    assert!(!world.root().join("apkit.lock").exists());
+    let skills = format!("{root}/skills");
+    world.expect(0, &["import", "./p", "--skills-to", &skills]);
+    assert!(world.root().join("skills/tides/SKILL.md").exists());
+    world.expect(0, &["verify"]);
+}
+
+#[test]
 fn a_directory_that_cannot_be_written_stops_the_whole_import() {
     let world = World::new();
     world.package("p", "tide-table", "One.");
@@ -301,11 +325,69 @@ fn what_was_allowed_once_stays_allowed_when_the_lock_file_is_followed() {
     fs::remove_dir_all(world.path("project/inside")).expect("removed");
     project(&["import", "--frozen"]);
     scripts(true);
+    // Only allowed later, they come, and nothing was broken.
+    fs::remove_dir_all(world.path("project/.agents/.apkit")).expect("removed");
+    fs::remove_dir_all(world.path("project/inside")).expect("removed");
+    project(&["import", "--frozen"]);
+    assert!(!world.path("project/inside/tides/scripts").exists());
+    let run = project(&["import", "--frozen", "--allow-scripts"]);
+    assert!(run.stdout.contains("is in place already"), "{}", run.stdout);
+    scripts(true);
+    fs::remove_dir_all(world.path("outside")).expect("removed");
     // Asked for again without them, they go.
     project(&[&["import", "./p"][..], &copies].concat());
     scripts(false);
     project(&["import", "--frozen"]);
     scripts(false);
+}
+
+#[test]
+fn folders_that_came_along_with_the_lock_file_are_ours_again() {
+    let world = World::new();
+    world.package("project/p", "tide-table", "One.");
+    let project = |status: i32, arguments: &[&str]| {
+        let mut command = world.apkit();
+        command.current_dir(world.path("project")).args(arguments);
+        let run = finish(command.arg("--project"));
+        assert_eq!(run.status, Some(status), "{run:#?}");
+        run
+    };
+    let copies = ["--skills-to", ".claude/skills", "--allow-scripts"];
+    project(0, &[&["import", "./p"][..], &copies].concat());
+    // Another machine has what is in version control, and nothing else.
+    let clone = || {
+        for left_out in [".agents/plugins", ".agents/.apkit"] {
+            fs::remove_dir_all(world.path("project").join(left_out)).expect("removed");
+        }
+    };
+    clone();
+    let folder = world.path("project/.claude/skills/tides");
+    let before = tree(&folder);
+    for _ in 0..2 {
+        let run = project(0, &["import", "--frozen"]);
+        assert!(!run.stdout.contains("is yours"), "{}", run.stdout);
+        assert_eq!(tree(&folder), before);
+        project(0, &["verify"]);
+    }
+    world.write("project/p/skills/tides/SKILL.md", skill("Two."));
+    project(0, &["update"]);
+    assert!(
+        world
+            .place
+            .read("project/.claude/skills/tides/SKILL.md")
+            .contains("Two.")
+    );
+    project(0, &["remove", "tide-table"]);
+    assert!(!folder.exists());
+    // One that is something else stays in the way.
+    project(0, &[&["import", "./p"][..], &copies].concat());
+    clone();
+    world.write("project/.claude/skills/tides/SKILL.md", skill("Mine."));
+    let run = project(2, &["import", "--frozen"]);
+    assert!(
+        run.stderr.contains("apkit has not put it there"),
+        "{run:#?}"
+    );
 }
 
 #[cfg(unix)]

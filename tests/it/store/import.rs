@@ -94,6 +94,22 @@ fn what_a_client_skips_is_told_and_no_obstacle_unless_strict() {
     assert!(world.installed("mixed-one/skills/ebb/SKILL.md").exists());
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_out_of_the_package_is_left_out_unless_strict() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    let link = world.path("p/skills/tides/references/pw");
+    std::os::unix::fs::symlink("/nowhere/at/all", link).expect("a link");
+    let run = world.expect(1, &["import", "--strict", "./p"]);
+    let told = "left out:\n    \"skills/tides/references/pw\": a link";
+    assert!(run.stdout.contains(told), "{}", run.stdout);
+    assert!(!world.root().join("apkit.lock").exists());
+    world.expect(0, &["import", "./p"]);
+    let run = world.expect(1, &["update", "--strict"]);
+    assert!(run.stdout.contains(told), "{}", run.stdout);
+}
+
 #[test]
 fn a_name_is_that_of_one_source() {
     let world = World::new();
@@ -543,4 +559,47 @@ fn without_the_list_of_files_it_is_said_that_changes_cannot_be_told() {
     spoil();
     let result = world.json(0, &["remove", "tide-table", "--json"]);
     assert_eq!(result["results"][0]["discarded_unknown"], true);
+}
+
+#[test]
+fn programs_get_one_document_whatever_fails() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    world.expect(0, &["import", "./p"]);
+    let failed = |arguments: &[&str], wanted: &str| {
+        let found = world.json(2, arguments);
+        assert_eq!(found["schema_version"], 1, "{arguments:?}");
+        let error = found["error"].as_str().expect("an error");
+        assert!(error.starts_with("failed to "), "{error}");
+        assert!(error.contains(wanted), "{arguments:?}: {error}");
+    };
+    failed(&["verify", "--json", "nope"], "no package named nope");
+    failed(&["skills", "show", "nope", "--json"], "the skill nope: ");
+    failed(&["skills", "--json", "show", "nope"], "the skill nope");
+    failed(
+        &["list", "--available", "--json"],
+        "no `sources` are named in ",
+    );
+    failed(&["import", "--json"], "no SOURCE is named");
+    failed(&["import", "--format", "json"], "no SOURCE is named");
+    let found = world.json(0, &["skills", "--json", "show", "tides"]);
+    assert_eq!(found["skill"]["name"], "tides");
+    for (file, broken) in [("apkit.toml", "x"), ("apkit.lock", "{")] {
+        let path = world.root().join(file);
+        let before = std::fs::read(&path).ok();
+        std::fs::write(&path, broken).expect("a file");
+        for command in [
+            &["list", "--json"][..],
+            &["verify", "--json"],
+            &["update", "--json"],
+            &["skills", "--json"],
+            &["import", "--frozen", "--json"],
+        ] {
+            failed(command, file);
+        }
+        match before {
+            Some(before) => std::fs::write(&path, before).expect("a file"),
+            None => std::fs::remove_file(&path).expect("removed"),
+        }
+    }
 }

@@ -68,6 +68,14 @@ fn a_project_is_restored_from_its_lock_file() {
     }
     let run = project(&["import", "--frozen"]);
     assert_eq!(run.status, Some(0), "{run:#?}");
+    // It is new here, though the lock file knows it.
+    assert!(run.stdout.starts_with("aa 1.0.0: imported, "), "{run:#?}");
+    fs::remove_dir_all(world.path("project/.agents/plugins/aa")).expect("removed");
+    let run = project(&["import", "--frozen"]);
+    assert!(
+        run.stdout.starts_with("aa 1.0.0: put back as it was, "),
+        "{run:#?}"
+    );
     assert_eq!(project(&["verify"]).status, Some(0));
     assert_eq!(world.place.read("project/.agents/apkit.lock"), lock);
     // Moved as a whole, it still works.
@@ -80,6 +88,9 @@ fn a_project_is_restored_from_its_lock_file() {
     assert_eq!(run.status, Some(0), "{run:#?}");
     fs::rename(world.path("moved"), world.path("project")).expect("moved");
 
+    // What the lock file names can be asked for by its name.
+    let run = project(&["import", "--frozen", "aa"]);
+    assert_eq!(run.status, Some(0), "{run:#?}");
     // Whatever became of the source, what is in place needs no fetch.
     world.write("project/a/skills/tides/SKILL.md", skill("Other."));
     let run = project(&["import", "--frozen"]);

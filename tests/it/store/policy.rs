@@ -45,7 +45,7 @@ fn rules_are_held_before_anything_is_fetched() {
             "https://cdn.invalid/x.tgz",
         ),
         ("[[deny]]\nkind = \"builtin\"\n", "builtin:everos"),
-        ("[[deny]]\n", "./anything"),
+        ("[[deny]]\nname = \"*\"\n", "./anything"),
         (
             "[[allow]]\nkind = \"directory\"\n",
             "git+https://git.invalid/o/r",
@@ -145,7 +145,10 @@ fn what_only_the_package_tells_is_held_against_it_before_it_is_installed() {
             "[[allow]]\nplugin = \"tide-table\"\nversion = \"^2.0\"\n",
             false,
         ),
-        ("[[allow]]\nintegrity = \"sha256:00\"\n", false),
+        (
+            "[[allow]]\nintegrity = \"sha256:0000000000000000000000000000000000000000000000000000000000000000\"\n",
+            false,
+        ),
     ] {
         assert_eq!(denied(&world, rules, "./p").is_none(), allowed, "{rules}");
     }
@@ -310,4 +313,74 @@ fn the_rules_of_the_user_are_named_for_the_packages_of_a_project() {
     world.write("home/.agents/apkit.toml", "colour = 1\n");
     let run = import();
     assert!(run.stderr.contains("still fit is not known"), "{run:?}");
+}
+
+#[test]
+fn a_condition_that_nothing_fits_is_an_error() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    for (rule, place, wanted) in [
+        ("", "1:1", "the rule has no condition"),
+        ("reason = \"x\"", "1:1", "the rule has no condition"),
+        ("host = \"git.example:8443\"", "2:8", "a host has no port"),
+        ("host = \"https://git.example\"", "2:8", "a host is a name"),
+        ("kind = \"directory\"\nhost = \"x\"", "3:8", "has no host"),
+        ("kind = \"npm\"\nscope = \"acme\"", "3:9", "write \"@acme\""),
+        ("kind = \"git\"\nscope = \"@acme\"", "3:9", "write \"acme\""),
+        (
+            "kind = \"archive\"\nscope = \"acme\"",
+            "3:9",
+            "has no scope",
+        ),
+        ("scope = \"acme/tools\"", "2:9", "such as \"acme\""),
+        (
+            "kind = \"git\"\nname = \"tide.git\"",
+            "3:8",
+            "write \"tide\"",
+        ),
+        (
+            "kind = \"directory\"\nname = \"/srv/tide\"",
+            "3:8",
+            "write \"tide\"",
+        ),
+        ("name = \"acme/tools\"", "2:8", "write \"tools\""),
+        ("name = \"\"", "2:8", "it is empty"),
+        ("plugin = \"@acme/x\"", "2:10", "no package has such a name"),
+        ("integrity = \"\"", "2:13", "it is empty"),
+        ("integrity = \"sha512-\"", "2:13", "neither a whole digest"),
+        (
+            "integrity = \"sha512-nonsense\"",
+            "2:13",
+            "neither a whole digest",
+        ),
+        (
+            "integrity = \"abc1234\"",
+            "2:13",
+            "nor all digits of a commit",
+        ),
+    ] {
+        for list in ["deny", "allow"] {
+            let rules = format!("[[{list}]]\n{rule}\n");
+            let told = denied(&world, &rules, "./p").expect(&rules);
+            assert!(
+                told.contains(&format!("apkit.toml:{place}: ")),
+                "{rules}: {told}"
+            );
+            assert!(told.contains(wanted), "{rules}: {told}");
+            // And by no command else.
+            let run = world.expect(2, &["list"]);
+            assert!(run.stderr.contains(wanted), "{rules}: {}", run.stderr);
+        }
+    }
+    for rule in [
+        "kind = \"npm\"\nname = \"@acme/old-*\"",
+        "name = \"@acme/x\"",
+        "name = \"*/x\"",
+        "kind = \"archive\"\nname = \"x.git\"",
+        "scope = \"acme\"",
+        "host = \"[::1]\"",
+    ] {
+        let rules = format!("[[deny]]\n{rule}\n");
+        assert_eq!(denied(&world, &rules, "./p"), None, "{rules}");
+    }
 }

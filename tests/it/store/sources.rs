@@ -291,6 +291,26 @@ fn what_is_left_out_of_a_repository_is_named() {
         "{}",
         run.stdout
     );
+    // To be strict is to want all of it.
+    let source = repository.source();
+    let run = world.expect(1, &["import", "--strict", &source]);
+    assert!(run.stdout.contains("\"eval\": a submodule"), "{run:#?}");
+    let found = world.json(1, &["import", "--strict", &source, "--json"]);
+    let found = &found["results"][0];
+    assert_eq!(found["outcome"], "rejected");
+    assert_eq!(found["left_out"].as_array().map(Vec::len), Some(2));
+    for (status, command) in [
+        (0, &["validate", &source][..]),
+        (1, &["validate", "--strict", &source]),
+        (1, &["validate", "--strict", "--recursive", &source]),
+        (0, &["inspect", &source]),
+    ] {
+        let run = world.expect(status, command);
+        for left in ["\"big.bin\": a pointer", "\"eval\": a submodule"] {
+            let told = format!("note: left out of {source}: {left}");
+            assert_eq!(run.stderr.matches(&told).count(), 1, "{run:#?}");
+        }
+    }
     let run = world.expect(2, &["import", &format!("{}:eval", repository.source())]);
     assert!(run.stderr.contains("is a submodule"), "{}", run.stderr);
     world.assert_tidy();
@@ -472,4 +492,30 @@ fn a_signed_address_is_validated_and_shown_nowhere() {
         run.stderr
     );
     assert!(!world.root().exists());
+}
+
+#[test]
+fn a_version_that_was_published_again_is_told() {
+    let world = World::new();
+    tgz(&a_package(&world), "package/", &world.path("a.tgz"));
+    let first = registry(&world, "127.0.0.1");
+    world.expect(0, &["import", "npm:tide-table@1.0.0"]);
+    let before = world.locked("tide-table")["digest"].clone();
+    drop(first);
+    world.write("p/skills/tides/SKILL.md", super::world::skill("Other."));
+    tgz(&world.path("p"), "package/", &world.path("a.tgz"));
+    let _second = registry(&world, "127.0.0.1");
+    let found = world.json(1, &["update", "--check", "--json"]);
+    let found = &found["results"][0];
+    assert_eq!(found["outcome"], "available");
+    assert_eq!(found["rewritten"], "version");
+    assert_eq!(found["before"]["digest"], before);
+    let run = world.expect(0, &["update"]);
+    let after = world.locked("tide-table")["digest"].clone();
+    let told = format!(
+        "tide-table: updated, 1.0.0 to 1.0.0\n  warning: published again under the same version 1.0.0; its content was {} and is {}\n",
+        before.as_str().expect("a digest"),
+        after.as_str().expect("a digest")
+    );
+    assert!(run.stdout.starts_with(&told), "{}", run.stdout);
 }

@@ -220,6 +220,55 @@ fn a_pin_moves_to_a_tag_and_back() {
 }
 
 #[test]
+fn verify_takes_any_spelling_of_a_source() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    world.package("q", "ebb", "Two.");
+    world.expect(0, &["import", "./p", "./q"]);
+    for spelling in ["tide-table", "./p", "dir:p", "./q/../p"] {
+        let found = world.json(0, &["verify", spelling, "--json"]);
+        let packages = found["packages"].as_array().expect("a list");
+        assert_eq!(packages.len(), 1, "{spelling}");
+        assert_eq!(packages[0]["name"], "tide-table");
+    }
+    let run = world.expect(2, &["verify", "./r"]);
+    assert!(
+        run.stderr.contains("no package named ./r is installed"),
+        "{run:#?}"
+    );
+}
+
+#[test]
+fn another_version_than_the_installed_one_is_not_taken_for_it() {
+    let world = World::new();
+    world.package("repo", "tide-table", "One.");
+    let repository = Repository::of(&world.path("repo"));
+    let id = repository.git(&["rev-parse", "HEAD"]);
+    repository.git(&["tag", "v1"]);
+    repository.git(&["branch", "dev"]);
+    let at = |reference: &str| format!("{}#{reference}", repository.source());
+    world.expect(0, &["import", &at("v1")]);
+    let run = world.expect(2, &["import", "--frozen", &at("dev")]);
+    let told = format!(
+        "names {} instead, and --frozen allows nothing else",
+        at("v1")
+    );
+    assert!(run.stderr.contains(&told), "{}", run.stderr);
+    let run = world.expect(2, &["update", &at("dev")]);
+    let told = format!(
+        "tide-table is installed from {}; `--to dev` moves it\nhint: apkit update tide-table --to dev\n",
+        at("v1")
+    );
+    assert!(run.stderr.contains(&told), "{}", run.stderr);
+    // Without a version, or as the one that is there, it is the installed one.
+    for source in [repository.source(), at("v1"), at(&id)] {
+        world.expect(0, &["import", "--frozen", &source]);
+        world.expect(0, &["update", &source]);
+    }
+    assert_eq!(world.locked("tide-table")["source"], at("v1"));
+}
+
+#[test]
 fn a_commit_that_changes_nothing_of_the_package_is_recorded_only() {
     let world = World::new();
     world.package("repo/p", "tide-table", "One.");
@@ -256,4 +305,37 @@ fn a_check_needs_no_place_in_the_store() {
     let run = world.expect(1, &["update", "--check"]);
     assert!(run.stdout.contains("update available"), "{}", run.stdout);
     assert!(names(&world.path("tmp")).is_empty());
+}
+
+#[test]
+fn a_tag_that_was_moved_is_told() {
+    let world = World::new();
+    world.package("repo", "tide-table", "One.");
+    let repository = Repository::of(&world.path("repo"));
+    repository.git(&["tag", "v1"]);
+    let first = repository.git(&["rev-parse", "HEAD"]);
+    world.expect(0, &["import", &format!("{}#v1", repository.source())]);
+    let before = world.locked("tide-table")["digest"].clone();
+    world.write("repo/skills/tides/SKILL.md", skill("Two."));
+    let second = repository.commit("second");
+    repository.git(&["tag", "-f", "v1"]);
+    let moved = format!(
+        "  warning: the tag v1 was moved from commit {} to commit {}; its content was {} and is sha256:",
+        &first[..12],
+        &second[..12],
+        before.as_str().expect("a digest")
+    );
+    let run = world.expect(1, &["update", "--check"]);
+    assert!(run.stdout.contains(&moved), "{}", run.stdout);
+    let found = world.json(1, &["update", "--check", "--json"]);
+    assert_eq!(found["results"][0]["rewritten"], "tag");
+    let run = world.expect(0, &["update"]);
+    assert!(run.stdout.contains(&moved), "{}", run.stdout);
+    // A branch moves all the time.
+    world.expect(0, &["update", "tide-table", "--to", "main"]);
+    world.write("repo/skills/tides/SKILL.md", skill("Three."));
+    repository.commit("third");
+    let found = world.json(0, &["update", "--json"]);
+    assert_eq!(found["results"][0]["outcome"], "updated");
+    assert_eq!(found["results"][0]["rewritten"], serde_json::Value::Null);
 }

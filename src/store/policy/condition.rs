@@ -1,0 +1,142 @@
+//! Conditions of `[[allow]]` and `[[deny]]` that nothing could ever fit: a rule that
+//! forbids nothing would be taken for one that does.
+
+use std::ops::Range;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use toml::Spanned;
+
+use super::has_port;
+use super::install::RuleText;
+use crate::archive::Digest;
+use crate::source::Kind;
+
+/// The bytes of a SHA-512 digest.
+const SHA512: usize = 64;
+
+/// What is wrong, and where.
+type Problem = (Range<usize>, String);
+
+impl RuleText {
+    /// Refuses a rule without conditions, and conditions that never fit.
+    pub(super) fn check(&self, rule: Range<usize>) -> Result<(), Problem> {
+        let texts = [
+            &self.host,
+            &self.scope,
+            &self.name,
+            &self.plugin,
+            &self.version,
+            &self.integrity,
+        ];
+        if self.kind.is_none() && texts.iter().all(|text| text.is_none()) {
+            let problem =
+                "the rule has no condition, so it would fit everything; `name = \"*\"` says that";
+            return Err((rule, problem.to_owned()));
+        }
+        if let Some(empty) = (texts.into_iter().flatten()).find(|text| text.get_ref().is_empty()) {
+            return Err((empty.span(), "it is empty, and fits nothing".to_owned()));
+        }
+        let kind = self.kind.map(super::install::KindText::kind);
+        let checks: [(&Option<Spanned<String>>, Check); 5] = [
+            (&self.host, host),
+            (&self.scope, scope),
+            (&self.name, name),
+            (&self.plugin, plugin),
+            (&self.integrity, integrity),
+        ];
+        for (text, check) in checks {
+            if let Some(text) = text
+                && let Some(problem) = check(text.get_ref(), kind)
+            {
+                return Err((text.span(), problem));
+            }
+        }
+        Ok(())
+    }
+}
+
+type Check = fn(&str, Option<Kind>) -> Option<String>;
+
+fn host(host: &str, kind: Option<Kind>) -> Option<String> {
+    if let Some(kind @ (Kind::Directory | Kind::Builtin)) = kind {
+        return Some(format!(
+            "a source of the kind {:?} has no host",
+            kind.as_str()
+        ));
+    }
+    if has_port(host) {
+        return Some("a host has no port; a rule holds for all ports of a host".to_owned());
+    }
+    host.contains(['/', '@'])
+        .then(|| "a host is a name or an address alone, such as \"git.example.com\"".to_owned())
+}
+
+fn scope(scope: &str, kind: Option<Kind>) -> Option<String> {
+    let bare = scope.trim_start_matches('@');
+    match kind {
+        Some(Kind::Npm) if !scope.starts_with(['@', '*']) => Some(format!(
+            "a scope of npm begins with `@`: write \"@{scope}\""
+        )),
+        Some(Kind::Git) if scope.starts_with('@') => Some(format!(
+            "the owner of a repository has no `@`: write {bare:?}"
+        )),
+        Some(kind @ (Kind::Directory | Kind::Archive | Kind::Builtin)) => Some(format!(
+            "a source of the kind {:?} has no scope",
+            kind.as_str()
+        )),
+        _ if bare.contains('/') => {
+            let owner = bare.split('/').next().unwrap_or_default();
+            Some(format!("a scope is one part of a path, such as {owner:?}"))
+        }
+        _ => None,
+    }
+}
+
+fn name(name: &str, kind: Option<Kind>) -> Option<String> {
+    let is_of_npm = kind == Some(Kind::Npm)
+        || (kind.is_none() && name.starts_with(['@', '*']) && name.matches('/').count() == 1);
+    let last = name
+        .trim_end_matches(['/', '\\'])
+        .rsplit(['/', '\\'])
+        .next();
+    let last = last.filter(|last| !last.is_empty()).unwrap_or("*");
+    if !is_of_npm && name.contains(['/', '\\']) {
+        return Some(format!(
+            "a name is the last part of a path or address alone: write {last:?}"
+        ));
+    }
+    match (kind, name.strip_suffix(".git")) {
+        (Some(Kind::Git), Some(bare)) => Some(format!(
+            "the name of a repository is without `.git`: write {bare:?}"
+        )),
+        _ => None,
+    }
+}
+
+fn plugin(plugin: &str, _: Option<Kind>) -> Option<String> {
+    let is_known = |c: char| c.is_ascii_alphanumeric() || "-.*".contains(c);
+    (!plugin.chars().all(is_known)).then(|| {
+        "no package has such a name in its plugin.json; it holds letters, digits, - and . alone"
+            .to_owned()
+    })
+}
+
+fn integrity(text: &str, _: Option<Kind>) -> Option<String> {
+    let is_hex = |text: &str| {
+        text.bytes()
+            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+    };
+    let is_commit = matches!(text.len(), 40 | 64) && is_hex(text);
+    let is_sha512 = text
+        .strip_prefix("sha512-")
+        .and_then(|digest| BASE64_STANDARD.decode(digest).ok())
+        .is_some_and(|digest| digest.len() == SHA512);
+    let is_digest = text
+        .parse::<Digest>()
+        .is_ok_and(|digest| digest.to_string() == text);
+    (!is_commit && !is_sha512 && !is_digest).then(|| {
+        "it is neither a whole digest as apkit.lock has it (\"sha512-…\" of an archive, \"sha256:…\" of a package) nor all digits of a commit"
+            .to_owned()
+    })
+}
