@@ -304,6 +304,7 @@ fn the_schema_of_the_lock_file_agrees_with_the_program() {
 fn the_schema_of_the_rules_agrees_with_the_program() {
     let world = World::new();
     let digest = format!("sha256:{}", "0".repeat(64));
+    let integrity = format!("sha512-{}==", "A".repeat(86));
     let pinned = format!("[[stdio.allow]]\nplugin = \"p\"\ndigest = \"{digest}\"\n");
     let readme = include_str!("../../../README.md");
     let samples = readme
@@ -311,6 +312,7 @@ fn the_schema_of_the_rules_agrees_with_the_program() {
         .skip(1)
         .filter_map(|rest| rest.split_once("```"))
         .map(|(sample, _)| sample.replace("sha256:…", &digest))
+        .map(|sample| sample.replace("sha512-…", &integrity))
         .filter(|sample| sample.contains("[[deny]]") || sample.contains("[[stdio.allow]]"));
     let samples: Vec<String> = samples.collect();
     assert_eq!(samples.len(), 2);
@@ -319,8 +321,7 @@ fn the_schema_of_the_rules_agrees_with_the_program() {
         &*pinned,
         &samples[0],
         &samples[1],
-        "[[deny]]\n",
-        "[[deny]]\nkind = \"npm\"\nhost = \"h\"\nscope = \"@a\"\nname = \"n\"\nplugin = \"p\"\nversion = \"<2\"\nintegrity = \"i\"\nreason = \"r\"\n",
+        "[[deny]]\nkind = \"npm\"\nhost = \"h\"\nscope = \"@a\"\nname = \"n\"\nplugin = \"p\"\nversion = \"<2\"\nintegrity = \"0123456789abcdef0123456789abcdef01234567\"\nreason = \"r\"\n",
         "[[stdio.deny]]\nplugin = \"p\"\nserver = \"s\"\nreason = \"r\"\n",
         "[[remote.deny]]\nhost = \"h\"\nplugin = \"p\"\nserver = \"s\"\nreason = \"r\"\n",
         "[stdio]\n[remote]\nprivate = []\n",
@@ -330,6 +331,10 @@ fn the_schema_of_the_rules_agrees_with_the_program() {
         "sources = \"one\"\n",
         "[[allow]]\nkind = \"svn\"\n",
         "[[allow]]\nmore = \"x\"\n",
+        "[[deny]]\n",
+        "[[deny]]\nreason = \"r\"\n",
+        "[[allow]]\nhost = \"\"\n",
+        "[[allow]]\nintegrity = \"sha512-nonsense\"\n",
         "[[deny]]\nversion = 2\n",
         "[[stdio.allow]]\nplugin = \"p\"\n",
         "[[stdio.allow]]\nplugin = \"p\"\ndigest = \"sha256:00\"\n",
