@@ -14,10 +14,11 @@ use apkit::render::visible;
 use super::args::Common;
 use super::connect::{self, Waiting};
 use super::place::Subjects;
+use super::reports::Reports;
 use super::stop::Stop;
 use super::trouble::{Trouble, shown};
 use crate::cli::exit::Exit;
-use crate::cli::failure::{Failure, say};
+use crate::cli::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,7 +57,15 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let allowed = allowed(&arguments.allowed_tools)?;
+    let reports = Reports::start();
+    let served = serve(arguments, &reports);
+    reports.finish();
+    served
+}
+
+fn serve(arguments: &Arguments, reports: &Reports) -> Result<Exit, Failure> {
+    let tell = |text: &str| reports.tell(&format!("apkit: {}", visible(text)));
+    let allowed = allowed(&arguments.allowed_tools, tell)?;
     let subjects = Subjects::open_some(&arguments.sources, &arguments.common)?;
     let options = serve::Options {
         session: connect::options(&subjects, arguments.waiting.limit())?,
@@ -97,10 +106,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             });
         }
     }
-    subjects.tell_how();
-    let report: Report = Arc::new(|text: &str| {
+    if let Some(how) = subjects.how() {
+        reports.tell(&format!("note: {how}"));
+    }
+    let reports = reports.clone();
+    let report: Report = Arc::new(move |text: &str| {
         let lines: Vec<_> = text.lines().map(visible).collect();
-        say(&format!("apkit: {}", lines.join("\n")));
+        reports.tell(&format!("apkit: {}", lines.join("\n")));
     });
     connect::block_on(async {
         let mut stop = Stop::listen().map_err(Trouble::Runtime)?;
@@ -110,12 +122,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     })?
 }
 
-fn tell(text: &str) {
-    say(&format!("apkit: {}", visible(text)));
-}
-
-/// What is allowed, and a note about each entry that allows nothing.
-fn allowed(lists: &[String]) -> Result<Option<Allowed>, Trouble> {
+/// What is allowed. Each entry that allows nothing is told.
+fn allowed(lists: &[String], tell: impl Fn(&str)) -> Result<Option<Allowed>, Trouble> {
     let mut all: Option<Allowed> = None;
     for list in lists {
         let (allowed, ignored) = Allowed::parse(list)?;
