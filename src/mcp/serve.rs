@@ -17,9 +17,11 @@
 
 mod allowed;
 mod bridge;
+mod collisions;
 mod host;
 mod members;
 pub mod names;
+mod pace;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
 //! Which tools are offered, and whose they are.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::allowed::Allowed;
+use super::collisions::Collisions;
 use super::members::Members;
 use super::upstream::Upstream;
 
@@ -17,8 +19,8 @@ pub(super) struct Table {
     text: String,
     /// For each name the server, by its place, and the tool's own name there.
     places: HashMap<String, (usize, String)>,
-    /// Names that more than one tool would have.
-    pub(super) collisions: Vec<String>,
+    /// For each server the tools that are not offered, as others have their names.
+    pub(super) collisions: Vec<Collisions>,
 }
 
 impl Table {
@@ -27,6 +29,7 @@ impl Table {
     pub(super) fn of(upstreams: &[Arc<Upstream>], allowed: Option<&Allowed>) -> Self {
         let mut table = Self::default();
         for (place, upstream) in upstreams.iter().enumerate() {
+            let mut collisions = Collisions::default();
             for tool in upstream.state().tools() {
                 if !upstream.offers(&tool.name, allowed) {
                     continue;
@@ -34,9 +37,9 @@ impl Table {
                 let offered = upstream.offered(&tool.name);
                 if let Some((first, own)) = table.places.get(&offered) {
                     let first = upstreams.get(*first).map_or("", |first| &first.label);
-                    table.collisions.push(format!(
-                        "tool `{}` of server `{}` is not offered: tool `{own}` of server `{first}` has its name {offered}",
-                        tool.name, upstream.label,
+                    collisions.add(|| format!(
+                        "tool `{}` of server `{}` is not offered: tool `{}` of server `{first}` has its name {offered}",
+                        brief(&tool.name), upstream.label, brief(own),
                     ));
                     continue;
                 }
@@ -48,6 +51,7 @@ impl Table {
                 let _ = write!(table.text, "{comma}{}", members.text());
                 table.places.insert(offered, (place, tool.name.clone()));
             }
+            table.collisions.push(collisions);
         }
         table
     }
@@ -71,5 +75,14 @@ impl Table {
     /// The names on offer.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.places.keys().map(String::as_str)
+    }
+}
+
+/// As much of a name as a message has room for.
+fn brief(name: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 100;
+    match name.char_indices().nth(LONGEST) {
+        None => name.into(),
+        Some((end, _)) => format!("{}…", name.get(..end).unwrap_or_default()).into(),
     }
 }

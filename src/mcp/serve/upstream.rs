@@ -9,11 +9,13 @@ use serde_json::value::RawValue;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-use super::Launcher;
 use super::allowed::Allowed;
+use super::collisions::Told;
 use super::host::Out;
 use super::members::Members;
 use super::names;
+use super::pace::Pace;
+use super::{Launcher, Report};
 use crate::mcp::session::{Failure, Logs, Session, Step, Tool};
 
 /// How long a server stays down after its first end; twice as long after each
@@ -65,6 +67,8 @@ pub(super) struct Upstream {
     changes: Arc<watch::Sender<u64>>,
     /// What the host wants to be logged: the parameters of `logging/setLevel`.
     level: Arc<Mutex<Option<Value>>>,
+    /// Which of its tools that are not offered were told.
+    pub(super) collisions: Mutex<Told>,
 }
 
 impl Upstream {
@@ -83,6 +87,7 @@ impl Upstream {
             wanted: Notify::new(),
             changes,
             level,
+            collisions: Mutex::default(),
         }
     }
 
@@ -122,8 +127,20 @@ impl Upstream {
         self.changes.send_modify(|changes| *changes += 1);
     }
 
+    /// `report`, but no more often than one server may be spoken of.
+    fn paced(self: &Arc<Self>, report: Report) -> Report {
+        let pace = Mutex::new(Pace::new());
+        let upstream = Arc::clone(self);
+        Arc::new(move |text| {
+            if let Some(text) = lock(&pace).paced(&upstream.label, text) {
+                report(&text);
+            }
+        })
+    }
+
     /// Opens the server and keeps it. Ends when it cannot be opened at all.
-    pub(super) async fn keep(self: Arc<Self>, out: Out, report: Arc<dyn Fn(&str) + Send + Sync>) {
+    pub(super) async fn keep(self: Arc<Self>, out: Out, report: Report) {
+        let report = self.paced(report);
         let mut pause = PAUSE;
         loop {
             let opened = self.open().await;

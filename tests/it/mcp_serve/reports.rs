@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::mcp_support::{Host, apkit, package};
+use crate::mcp_support::{Host, LONG, apkit, package};
+use crate::probe::soon;
 use crate::support::Place;
 
 /// A package with so many servers that cannot be started that saying so fills any
@@ -67,4 +68,47 @@ fn an_end_does_not_wait_for_standard_error() {
         assert!(sent.expect("kill runs").success());
         assert_eq!(host.ended().0, Some(0));
     }
+}
+
+#[test]
+fn tools_without_names_of_their_own_are_told_in_a_few_lines() {
+    let place = Place::new();
+    package(
+        &place,
+        "p",
+        &[("evil", &["--probe=clash:100"]), ("good", &[])],
+    );
+    let mut host = Host::start(&place, &["p", "--wait", "20"]);
+    for at in 0..10 {
+        let name = format!("n{at}");
+        host.text("mcp__evil__change_tools", json!({"name": name}));
+        let offered = format!("mcp__evil__{name}");
+        assert!(soon(LONG, || host.names().contains(&offered)));
+    }
+    assert_eq!(host.text("mcp__good__echo", json!({"text": "hi"})), "hi");
+    let (status, errors) = host.end();
+    assert_eq!(status, Some(0));
+    assert_eq!(errors.lines().count(), 21, "{errors}");
+    let last = "apkit: more tools of server `evil` are not offered, as others have their names; no more of these are told\n";
+    assert!(errors.ends_with(last), "{errors}");
+}
+
+#[test]
+fn a_server_with_ever_new_trouble_is_told_of_a_few_times() {
+    let place = Place::new();
+    package(&place, "p", &[("evil", &["--probe=tedious:no"])]);
+    let mut host = Host::start(&place, &["p", "--wait", "20"]);
+    assert_eq!(host.names().len(), 14);
+    for at in 0..30 {
+        host.text("mcp__evil__change_tools", json!({"name": format!("n{at}")}));
+        std::thread::sleep(Duration::from_millis(120));
+    }
+    let (status, errors) = host.end();
+    assert_eq!(status, Some(0));
+    let told = "apkit: server `evil` failed to list its tools: it answered with error -1: no";
+    assert_eq!(errors.matches(told).count(), 20, "{errors}");
+    assert_eq!(
+        errors.lines().last(),
+        Some("apkit: further messages about server `evil` are left out for now")
+    );
 }
