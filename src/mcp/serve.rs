@@ -34,11 +34,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::OnceCell;
+
 pub use allowed::{Allowed, AllowedError, Ignored};
 
-use super::credential::Credentials;
+use super::credential::{CredentialError, Credentials};
 use super::plan::ServerPlan;
-use super::session::{self, Failure, Logs, Session};
+use super::session::{self, Failure, Logs, Session, Step};
 
 /// A server to offer.
 pub struct Server {
@@ -46,9 +48,16 @@ pub struct Server {
     pub package: String,
     /// How it is reached.
     pub plan: ServerPlan,
-    /// What is sent to it beside what the package says.
-    pub credentials: Credentials,
+    /// Gets what is sent to it beside what the package says. Asked once, when it is
+    /// opened first.
+    pub credentials: Giver,
 }
+
+/// Gets the credentials of one server.
+pub type Giver = Box<dyn Fn() -> Giving + Send + Sync>;
+
+/// What a [`Giver`] gives.
+pub type Giving = Pin<Box<dyn Future<Output = Result<Credentials, CredentialError>> + Send>>;
 
 /// How servers are offered.
 pub struct Options {
@@ -90,15 +99,19 @@ trait Launcher: Send + Sync {
 struct Launch {
     server: Server,
     options: session::Options,
+    given: OnceCell<Credentials>,
 }
 
 impl Launcher for Launch {
     fn open(&self) -> Opening<'_> {
-        Box::pin(session::open(
-            &self.server.plan,
-            &self.server.credentials,
-            &self.options,
-        ))
+        Box::pin(async {
+            let plan = &self.server.plan;
+            let given = self.given.get_or_try_init(|| (self.server.credentials)());
+            let given = given
+                .await
+                .map_err(|error| Failure::new(&plan.name, Step::Start, error.to_string()))?;
+            session::open(plan, given, &self.options).await
+        })
     }
 }
 
@@ -126,7 +139,11 @@ pub async fn run(
         .map(|(server, label)| {
             let options = options.session.clone();
             let name = server.plan.name.clone();
-            let launcher: Box<dyn Launcher> = Box::new(Launch { server, options });
+            let launcher: Box<dyn Launcher> = Box::new(Launch {
+                server,
+                options,
+                given: OnceCell::new(),
+            });
             (name, label, launcher)
         })
         .collect();

@@ -36,6 +36,8 @@ mod layers;
 mod mcp_call;
 mod mcp_check;
 mod mcp_gate;
+#[cfg(unix)]
+mod mcp_helpers;
 mod mcp_http;
 mod mcp_plan;
 mod mcp_secrets;

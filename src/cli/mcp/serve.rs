@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueHint};
 
+use apkit::mcp::credential::Credentials;
 use apkit::mcp::serve::{self, Allowed, Report, Server};
 use apkit::render::visible;
 
@@ -16,7 +17,7 @@ use super::connect::{self, Waiting};
 use super::place::Subjects;
 use super::reports::Reports;
 use super::stop::Stop;
-use super::trouble::{Trouble, shown};
+use super::trouble::Trouble;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 
@@ -72,6 +73,11 @@ fn serve(arguments: &Arguments, reports: &Reports) -> Result<Exit, Failure> {
         wait: arguments.wait.map(Duration::from_secs),
         allowed,
     };
+    let keys = Arc::new(subjects.keys.clone());
+    let environment = Arc::new(subjects.session.environment().variables.clone());
+    let hears = reports.clone();
+    let listener = Arc::new(move |line: &str| hears.tell(&visible(line)));
+    let helpers = connect::helpers(&options.session, listener);
     let mut roots = HashSet::new();
     let mut servers = Vec::new();
     for subject in &subjects.all {
@@ -91,13 +97,17 @@ fn serve(arguments: &Arguments, reports: &Reports) -> Result<Exit, Failure> {
                 };
                 tell(&format!("server {name} is not offered: {off}"));
             }
-            let credentials = match connect::credentials(&subjects, &plan.package, server) {
-                Ok(credentials) => credentials,
-                Err(failure) => {
-                    tell(&shown(&failure));
-                    continue;
-                }
-            };
+            let (keys, environment) = (Arc::clone(&keys), Arc::clone(&environment));
+            let (package, own) = (plan.package.clone(), server.clone());
+            let helpers = helpers.clone();
+            let credentials: serve::Giver = Box::new(move || {
+                let (keys, environment) = (Arc::clone(&keys), Arc::clone(&environment));
+                let (package, own) = (package.clone(), own.clone());
+                let helpers = helpers.clone();
+                Box::pin(async move {
+                    Credentials::for_server(&keys, &package, &own, &environment, &helpers).await
+                })
+            });
             servers.push(Server {
                 // Packages of one name are told apart by their SOURCE.
                 package: subject.label.clone(),

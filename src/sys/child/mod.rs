@@ -55,6 +55,9 @@ pub struct Start<'a> {
     pub cwd: &'a Path,
     /// The absolute path of a program that understands [`GUARD`]. Unused on Windows.
     pub guard: &'a Path,
+    /// Whether what it started may go on once it has ended by itself. Not heeded on
+    /// Windows.
+    pub leave: bool,
 }
 
 /// Why a program was not started.
