@@ -19,7 +19,7 @@
 //! | `cancelled:NAME` | notifications/cancelled: writes the file NAME in `PLUGIN_DATA` |
 //! | `pages:N` | tools/list: N tools a page |
 //! | `clash:N` | tools/list: N more tools, each time others, whose names become one |
-//! | `tool:NAME` | tools/list: one more tool; `@` as above |
+//! | `tools:NAMES` | tools/list: one more tool for each name, with commas between; `@` as above |
 //! | `tedious:TEXT` | tools/list: from the second time on, an error with TEXT and a number |
 //! | `empty-cursor` | tools/list: says with an empty cursor that there is no more |
 //! | `endless:MS` | tools/list: waits so long, then says that there is more |
@@ -240,7 +240,12 @@ fn initialize(server: &Server, params: Value) -> Value {
 
 fn list(server: &Server, params: &Value, before: usize) -> Value {
     let mut added = server.added.lock().expect("no panic").clone();
-    added.extend(told("tool").map(|name| with_key(&name)));
+    let more = told("tools").map(|names| with_key(&names));
+    added.extend(
+        more.iter()
+            .flat_map(|names| names.split(','))
+            .map(str::to_owned),
+    );
     let clash = number("clash").unwrap_or(0);
     added.extend((before * clash..(before + 1) * clash).map(tools::unusual));
     let tools: Vec<Value> = tools::described(&added);

@@ -174,12 +174,13 @@ async fn ask(
         tools.iter().find(|known| offered(&known.name))
     });
     let Some(own) = own else {
+        let shown = |name: &str| session.shown(name).into_owned();
         let names = || tools.iter().map(|tool| tool.name.as_str());
         return Err(Trouble::Tool {
             name: tool.to_owned(),
             server: server.to_owned(),
-            nearest: near::nearest(tool, names()).map(str::to_owned),
-            known: names().map(str::to_owned).collect(),
+            nearest: near::nearest(tool, names()).map(shown),
+            known: names().map(shown).collect(),
         });
     };
     let params = json!({"name": own.name, "arguments": arguments});

@@ -35,7 +35,7 @@ pub fn offered(server: &str, tool: &str) -> String {
 }
 
 /// `text` in the characters that hosts take.
-pub(super) fn sanitized(text: &str) -> String {
+pub(in crate::mcp) fn sanitized(text: &str) -> String {
     let keep = |ch: char| ch.is_ascii_alphanumeric() || matches!(ch, '_' | '-');
     text.chars()
         .map(|ch| if keep(ch) { ch } else { '_' })

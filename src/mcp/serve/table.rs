@@ -36,11 +36,23 @@ impl Table {
                 }
                 let offered = upstream.offered(&tool.name);
                 if let Some((first, own)) = table.places.get(&offered) {
-                    let first = upstreams.get(*first).map_or("", |first| &first.label);
-                    collisions.add(|| format!(
-                        "tool `{}` of server `{}` is not offered: tool `{}` of server `{first}` has its name {offered}",
-                        brief(&tool.name), upstream.label, brief(own),
-                    ));
+                    let Some(first) = upstreams.get(*first) else {
+                        continue;
+                    };
+                    collisions.add(|| {
+                        // A name that shows a secret is not shown in other forms either.
+                        let has = match first.shown(own) == *own {
+                            true => format!("its name {offered}"),
+                            false => "its name".to_owned(),
+                        };
+                        format!(
+                            "tool `{}` of server `{}` is not offered: tool `{}` of server `{}` has {has}",
+                            brief(&upstream.shown(&tool.name)),
+                            upstream.label,
+                            brief(&first.shown(own)),
+                            first.label,
+                        )
+                    });
                     continue;
                 }
                 let Some(mut members) = Members::of(&tool.raw) else {

@@ -16,6 +16,7 @@ use super::members::Members;
 use super::names;
 use super::pace::Pace;
 use super::{Launcher, Report};
+use crate::mcp::credential::Secrets;
 use crate::mcp::session::{Failure, Logs, Session, Step, Tool};
 
 /// How long a server stays down after its first end; twice as long after each
@@ -69,6 +70,8 @@ pub(super) struct Upstream {
     level: Arc<Mutex<Option<Value>>>,
     /// Which of its tools that are not offered were told.
     pub(super) collisions: Mutex<Told>,
+    /// What no message about it may show.
+    secrets: Mutex<Secrets>,
 }
 
 impl Upstream {
@@ -88,6 +91,7 @@ impl Upstream {
             changes,
             level,
             collisions: Mutex::default(),
+            secrets: Mutex::default(),
         }
     }
 
@@ -103,6 +107,11 @@ impl Upstream {
     /// Whether one of its tools is offered at all.
     pub(super) fn offers(&self, tool: &str, allowed: Option<&Allowed>) -> bool {
         allowed.is_none_or(|allowed| allowed.allows(self.servers(), tool))
+    }
+
+    /// `text` as a message may show it: without the values of what it was given.
+    pub(super) fn shown(&self, text: &str) -> String {
+        lock(&self.secrets).masked(text).into_owned()
     }
 
     /// The names that stand for it: its label, and its own.
@@ -147,6 +156,7 @@ impl Upstream {
             let failure = match opened {
                 Ok((session, logs, tools)) => {
                     let since = Instant::now();
+                    *lock(&self.secrets) = session.secrets().clone();
                     if let Some(level) = &*lock(&self.level) {
                         session.set_level(level.clone());
                     }
