@@ -28,6 +28,7 @@ mod tests;
 mod upstream;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::future::Future;
 use std::io::{Read, Write};
 use std::pin::Pin;
@@ -157,19 +158,36 @@ pub async fn run(
 }
 
 /// What stands for each server in the names of its tools: its own name, and in
-/// front of it that of its package if servers of two packages have that name.
+/// front of it that of its package if servers of two packages have that name. Names
+/// are the same if they are in the characters that hosts take; of several labels that
+/// are the same then, all but the first end in a digest. Nothing depends on
+/// which servers are up, and when.
 pub fn labels<'s>(servers: impl Iterator<Item = (&'s str, &'s str)> + Clone) -> Vec<String> {
-    let mut packages: HashMap<&str, Vec<&str>> = HashMap::new();
+    let mut packages: HashMap<String, Vec<&str>> = HashMap::new();
     for (package, name) in servers.clone() {
-        let of = packages.entry(name).or_default();
+        let of = packages.entry(names::sanitized(name)).or_default();
         if !of.contains(&package) {
             of.push(package);
         }
     }
+    let mut owners: HashMap<String, (&str, &str)> = HashMap::new();
     servers
-        .map(|(package, name)| match packages.get(name) {
-            Some(several) if several.len() > 1 => format!("{package}_{name}"),
-            _ => name.to_owned(),
+        .map(|(package, name)| {
+            let mut label = match packages.get(&names::sanitized(name)) {
+                Some(several) if several.len() > 1 => format!("{package}_{name}"),
+                _ => name.to_owned(),
+            };
+            loop {
+                match owners.entry(names::sanitized(&label)) {
+                    Entry::Occupied(owner) if *owner.get() != (package, name) => {
+                        label = format!("{label}_{}", names::digest(package, name));
+                    }
+                    owner => {
+                        owner.or_insert((package, name));
+                        return label;
+                    }
+                }
+            }
         })
         .collect()
 }

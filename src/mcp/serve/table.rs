@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::allowed::Allowed;
 use super::collisions::Collisions;
 use super::members::Members;
+use super::names::{self, Spaces};
 use super::upstream::Upstream;
 
 /// The tools on offer.
@@ -28,6 +29,7 @@ impl Table {
     /// keeps it.
     pub(super) fn of(upstreams: &[Arc<Upstream>], allowed: Option<&Allowed>) -> Self {
         let mut table = Self::default();
+        let spaces = Spaces::of(upstreams.iter().map(|upstream| &*upstream.label));
         for (place, upstream) in upstreams.iter().enumerate() {
             let mut collisions = Collisions::default();
             for tool in upstream.state().tools() {
@@ -35,6 +37,17 @@ impl Table {
                     continue;
                 }
                 let offered = upstream.offered(&tool.name);
+                if let Some(other) = spaces.other(&upstream.label, &offered) {
+                    collisions.add(|| {
+                        format!(
+                            "tool `{}` of server `{}` is not offered: names that begin with {} are those of server `{other}`",
+                            brief(&upstream.shown(&tool.name)),
+                            upstream.label,
+                            names::plain(other, ""),
+                        )
+                    });
+                    continue;
+                }
                 if let Some((first, own)) = table.places.get(&offered) {
                     let Some(first) = upstreams.get(*first) else {
                         continue;
