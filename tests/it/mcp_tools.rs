@@ -169,3 +169,12 @@ fn a_server_that_is_not_there_is_told_from_those_that_are() {
         "error: failed to find the server almanack: did you mean almanac?\n"
     );
 }
+
+#[test]
+fn an_empty_cursor_is_the_end_of_a_list() {
+    let place = Place::new();
+    package(&place, "p", &[("probe", &["--probe=empty-cursor"])]);
+    let listed = run(&place, &["tools", "p", "--allow-stdio"]);
+    assert_eq!(listed.status, Some(0), "{listed:?}");
+    assert!(listed.stdout.starts_with("probe: 14 tools"), "{listed:?}");
+}
