@@ -46,6 +46,7 @@ mod mcp_stdio;
 mod mcp_suite;
 mod mcp_support;
 mod mcp_tools;
+mod mcp_unanswered;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod measure;
 mod net;
