@@ -121,6 +121,15 @@ pub(crate) fn call(server: &Server, id: &Value, params: &Value) {
             }
             says("written")
         }
+        #[cfg(unix)]
+        "stop_guard" => {
+            let guard = i32::try_from(std::os::unix::process::parent_id()).expect("a process id");
+            #[expect(unsafe_code, reason = "kill touches no memory")]
+            unsafe {
+                libc::kill(guard, libc::SIGSTOP);
+            }
+            says(&guard.to_string())
+        }
         "stubborn" => says(&stubborn(&text("how")).to_string()),
         added
             if server
