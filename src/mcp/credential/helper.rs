@@ -120,11 +120,7 @@ async fn hear(stderr: impl AsyncRead + Unpin, listener: Listener) {
         listener(String::from_utf8_lossy(line).trim_end_matches(['\n', '\r']));
         line.clear();
     };
-    loop {
-        let chunk = match stderr.fill_buf().await {
-            Ok(chunk @ [_, ..]) => chunk,
-            _ => break,
-        };
+    while let Ok(chunk @ [_, ..]) = stderr.fill_buf().await {
         let end = chunk.iter().position(|byte| *byte == b'\n');
         let taken = end.map_or(chunk.len(), |end| end + 1);
         line.extend_from_slice(chunk.get(..taken).unwrap_or_default());
