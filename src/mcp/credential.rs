@@ -10,12 +10,14 @@
 //! | module | what |
 //! | --- | --- |
 //! | `file` | the file of credentials |
+//! | `helper` | [`Helpers`]: how programs that print them are run |
 //! | `given` | `SERVER:NAME=SOURCE`, as the command line has it |
 //! | `secrets` | [`Secrets`]: what no message may show |
 //! | `value` | getting the value: a variable, a file, a program |
 
 mod file;
 mod given;
+mod helper;
 mod secrets;
 #[cfg(test)]
 mod tests;
@@ -25,10 +27,12 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 
+use tokio::time::Instant;
 use url::Url;
 
 pub use self::file::FileError;
 pub use self::given::{Given, NotGiven};
+pub use self::helper::Helpers;
 pub use self::secrets::Secrets;
 use self::value::Value;
 use super::plan::{Launch, ServerPlan};
@@ -74,17 +78,20 @@ pub struct CredentialError {
 
 impl Credentials {
     /// Gets what `server` of `package` is given: runs helpers, reads files and
-    /// `environment`. Nothing for a server that is off.
+    /// `environment`. Nothing for a server that is off. Needs a runtime of tokio with I/O
+    /// and time.
     ///
     /// # Errors
     ///
     /// When one of them cannot be had, cannot be sent, or is for another origin.
-    pub fn for_server(
+    pub async fn for_server(
         keys: &Keys,
         package: &str,
         server: &ServerPlan,
         environment: &BTreeMap<OsString, OsString>,
+        helpers: &Helpers,
     ) -> Result<Self, CredentialError> {
+        let until = Instant::now() + helpers.limit;
         let mut credentials = Self::default();
         for slot in keys.slots(package, server) {
             let error = |problem: String| CredentialError {
@@ -95,7 +102,8 @@ impl Credentials {
             if let Some(problem) = slot.refusal() {
                 return Err(error(problem));
             }
-            let value = slot.key.value.get(environment).map_err(error)?;
+            let value = slot.key.value.get(environment, helpers, until);
+            let value = value.await.map_err(error)?;
             if let Some(problem) = slot.kind.problem_of_value(&value) {
                 return Err(error(problem.to_owned()));
             }

@@ -355,6 +355,16 @@ impl Resolver<'_> {
     }
 }
 
+/// The program of this name, where the platform looks for it with `environment`.
+pub(super) fn find_program(
+    name: &str,
+    environment: &BTreeMap<OsString, OsString>,
+) -> Result<PathBuf, String> {
+    let platform = Platform::of(environment);
+    let path = platform.get(environment, "PATH");
+    command::search(&platform, name, path)
+}
+
 fn endpoint(url: &str, headers: &[(String, String)]) -> Result<Endpoint, Off> {
     Endpoint::new(url, headers.to_vec()).map_err(|error| {
         invalid(

@@ -17,26 +17,31 @@
 
 mod allowed;
 mod bridge;
+mod collisions;
 mod host;
 mod members;
 pub mod names;
+mod pace;
 mod table;
 #[cfg(test)]
 mod tests;
 mod upstream;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::future::Future;
 use std::io::{Read, Write};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::OnceCell;
+
 pub use allowed::{Allowed, AllowedError, Ignored};
 
-use super::credential::Credentials;
+use super::credential::{CredentialError, Credentials};
 use super::plan::ServerPlan;
-use super::session::{self, Failure, Logs, Session};
+use super::session::{self, Failure, Logs, Session, Step};
 
 /// A server to offer.
 pub struct Server {
@@ -44,9 +49,16 @@ pub struct Server {
     pub package: String,
     /// How it is reached.
     pub plan: ServerPlan,
-    /// What is sent to it beside what the package says.
-    pub credentials: Credentials,
+    /// Gets what is sent to it beside what the package says. Asked once, when it is
+    /// opened first.
+    pub credentials: Giver,
 }
+
+/// Gets the credentials of one server.
+pub type Giver = Box<dyn Fn() -> Giving + Send + Sync>;
+
+/// What a [`Giver`] gives.
+pub type Giving = Pin<Box<dyn Future<Output = Result<Credentials, CredentialError>> + Send>>;
 
 /// How servers are offered.
 pub struct Options {
@@ -88,15 +100,19 @@ trait Launcher: Send + Sync {
 struct Launch {
     server: Server,
     options: session::Options,
+    given: OnceCell<Credentials>,
 }
 
 impl Launcher for Launch {
     fn open(&self) -> Opening<'_> {
-        Box::pin(session::open(
-            &self.server.plan,
-            &self.server.credentials,
-            &self.options,
-        ))
+        Box::pin(async {
+            let plan = &self.server.plan;
+            let given = self.given.get_or_try_init(|| (self.server.credentials)());
+            let given = given
+                .await
+                .map_err(|error| Failure::new(&plan.name, Step::Start, error.to_string()))?;
+            session::open(plan, given, &self.options).await
+        })
     }
 }
 
@@ -124,7 +140,11 @@ pub async fn run(
         .map(|(server, label)| {
             let options = options.session.clone();
             let name = server.plan.name.clone();
-            let launcher: Box<dyn Launcher> = Box::new(Launch { server, options });
+            let launcher: Box<dyn Launcher> = Box::new(Launch {
+                server,
+                options,
+                given: OnceCell::new(),
+            });
             (name, label, launcher)
         })
         .collect();
@@ -138,19 +158,36 @@ pub async fn run(
 }
 
 /// What stands for each server in the names of its tools: its own name, and in
-/// front of it that of its package if servers of two packages have that name.
+/// front of it that of its package if servers of two packages have that name. Names
+/// are the same if they are in the characters that hosts take; of several labels that
+/// are the same then, all but the first end in a digest. Nothing depends on
+/// which servers are up, and when.
 pub fn labels<'s>(servers: impl Iterator<Item = (&'s str, &'s str)> + Clone) -> Vec<String> {
-    let mut packages: HashMap<&str, Vec<&str>> = HashMap::new();
+    let mut packages: HashMap<String, Vec<&str>> = HashMap::new();
     for (package, name) in servers.clone() {
-        let of = packages.entry(name).or_default();
+        let of = packages.entry(names::sanitized(name)).or_default();
         if !of.contains(&package) {
             of.push(package);
         }
     }
+    let mut owners: HashMap<String, (&str, &str)> = HashMap::new();
     servers
-        .map(|(package, name)| match packages.get(name) {
-            Some(several) if several.len() > 1 => format!("{package}_{name}"),
-            _ => name.to_owned(),
+        .map(|(package, name)| {
+            let mut label = match packages.get(&names::sanitized(name)) {
+                Some(several) if several.len() > 1 => format!("{package}_{name}"),
+                _ => name.to_owned(),
+            };
+            loop {
+                match owners.entry(names::sanitized(&label)) {
+                    Entry::Occupied(owner) if *owner.get() != (package, name) => {
+                        label = format!("{label}_{}", names::digest(package, name));
+                    }
+                    owner => {
+                        owner.or_insert((package, name));
+                        return label;
+                    }
+                }
+            }
         })
         .collect()
 }

@@ -15,6 +15,7 @@ mod room;
 mod tests;
 mod tools;
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -231,6 +232,17 @@ impl Session {
     pub async fn tools(&self) -> Result<Listed, Failure> {
         let listed = tools::list(&self.server, &self.facts, &self.connection, self.call).await;
         listed.map_err(|failure| failure.words((self.post.words)()))
+    }
+
+    /// `text` as a message may show it: without the values of what the server was
+    /// given.
+    pub fn shown<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.post.secrets.masked(text)
+    }
+
+    /// What no message about the server may show.
+    pub(super) fn secrets(&self) -> &Secrets {
+        &self.post.secrets
     }
 
     /// What the server sent or wrote to standard output that is no message, in a

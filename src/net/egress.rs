@@ -92,9 +92,14 @@ impl Denied {
             range,
         } = self;
         let bare = host.trim_start_matches('[').trim_end_matches(']');
+        // As URLs have it; a word that begins with colons is escaped for people.
+        let shown = match address {
+            IpAddr::V4(address) => address.to_string(),
+            IpAddr::V6(address) => format!("[{address}]"),
+        };
         let place = match bare.parse() == Ok(*address) {
-            true => format!("{address} is {range}"),
-            false => format!("{host} is at {address}, which is {range}"),
+            true => format!("{shown} is {range}"),
+            false => format!("{host} is at {shown}, which is {range}"),
         };
         if *range == ELSEWHERE {
             return format!("{place}; no connection is made there");

@@ -38,6 +38,8 @@ mod mcp_batch;
 mod mcp_call;
 mod mcp_check;
 mod mcp_gate;
+#[cfg(unix)]
+mod mcp_helpers;
 mod mcp_http;
 mod mcp_plan;
 mod mcp_schema;
@@ -48,6 +50,7 @@ mod mcp_stdio;
 mod mcp_suite;
 mod mcp_support;
 mod mcp_tools;
+mod mcp_unanswered;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod measure;
 mod net;

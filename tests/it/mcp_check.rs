@@ -319,3 +319,13 @@ fn a_server_that_refuses_to_begin_costs_no_time() {
     assert_eq!(checked.status, Some(1));
     assert!(checked.stdout.contains("not today"), "{checked:?}");
 }
+
+#[test]
+fn an_address_in_a_refusal_can_be_copied() {
+    let place = Place::new();
+    let entry = json!({"far": {"type": "streamable-http", "url": "https://[::ffff:10.0.0.1]/mcp"}});
+    package_of(&place, "p", &entry);
+    let checked = run(&place, &["check", "p"]);
+    let said = "[::ffff:10.0.0.1] is a private address; no connection is made there unless your apkit.toml has `[remote] private = [\"::ffff:10.0.0.1\"]`";
+    assert!(checked.stdout.contains(said), "{checked:?}");
+}

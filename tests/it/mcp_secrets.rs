@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::mcp_support::{apkit, package, package_of};
+use crate::mcp_support::{Host, apkit, package, package_of};
 use crate::support::{Place, Run, finish};
 use crate::web::{Asked, Reply, Server};
 
@@ -114,4 +114,44 @@ fn what_a_server_over_http_says_is_masked() {
         let checked = check(&place, "X-Key", "env:VALUE");
         assert!(checked.stdout.contains(said), "{said}: {checked:?}");
     }
+}
+
+#[test]
+fn names_of_tools_in_messages_are_masked() {
+    let place = Place::new();
+    package(&place, "p", &[("s", &["--probe=tools:@é,@ü,a-@"])]);
+    let apkit = |arguments: &[&str]| {
+        let mut command = apkit(&place);
+        command
+            .args(arguments)
+            .args(["--allow-stdio", "--credential", "s:KEY=env:VALUE"])
+            .env("VALUE", SECRET);
+        command
+    };
+    for (tool, said) in [
+        ("nope", "echo"),
+        (&*format!("b-{SECRET}"), "did you mean a-[KEY]?"),
+    ] {
+        let called = finish(&mut apkit(&["call", "p", "s", tool]));
+        assert_eq!(called.status, Some(2), "{called:?}");
+        assert!(called.stderr.contains(said), "{called:?}");
+        // What the user wrote may be repeated.
+        let own = called.stderr.replacen(tool, "", 1);
+        assert!(!own.contains(SECRET), "{called:?}");
+    }
+    let mut host = Host::spawn(&mut apkit(&["serve", "p", "--wait", "20"]));
+    host.greet();
+    let names = host.names();
+    let own = format!("mcp__s__a-{SECRET}");
+    assert!(names.contains(&own), "a list is not a message");
+    let near = host.call("mcp__s__a-zqXjkvb-wordle-7", json!({}));
+    assert_eq!(
+        near["error"]["message"],
+        "Unknown tool: mcp__s__a-zqXjkvb-wordle-7"
+    );
+    let errors = host.end().1;
+    assert_eq!(
+        errors,
+        "apkit: tool `[KEY]ü` of server `s` is not offered: tool `[KEY]é` of server `s` has its name\n"
+    );
 }

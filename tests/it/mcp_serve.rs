@@ -4,5 +4,6 @@ mod end;
 mod isolation;
 mod offer;
 mod pass;
+mod reports;
 #[cfg(target_os = "linux")]
 mod soak;

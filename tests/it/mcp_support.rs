@@ -90,6 +90,13 @@ impl Host {
     }
 
     pub(crate) fn spawn(command: &mut Command) -> Self {
+        let mut host = Self::unread(command);
+        host.read_errors();
+        host
+    }
+
+    /// One that does not read standard error.
+    pub(crate) fn unread(command: &mut Command) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -106,14 +113,20 @@ impl Host {
                 }
             }
         });
-        let stderr = child.stderr.take().expect("a pipe");
-        let errors = thread::spawn(move || std::io::read_to_string(stderr).expect("UTF-8"));
         Self {
             input: child.stdin.take(),
             child,
             lines,
-            errors: Some(errors),
+            errors: None,
             next: 0,
+        }
+    }
+
+    /// Begins to read standard error.
+    pub(crate) fn read_errors(&mut self) {
+        if let Some(stderr) = self.child.stderr.take() {
+            let read = move || std::io::read_to_string(stderr).expect("UTF-8");
+            self.errors = Some(thread::spawn(read));
         }
     }
 
@@ -214,6 +227,7 @@ impl Host {
 
     pub(crate) fn ended(&mut self) -> (Option<i32>, String) {
         let status = self.child.wait().expect("it ends");
+        self.read_errors();
         let errors = self.errors.take().expect("the first time");
         (status.code(), errors.join().expect("UTF-8"))
     }

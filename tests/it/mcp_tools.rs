@@ -86,15 +86,28 @@ fn parameters_stand_behind_the_name() {
 #[test]
 fn names_are_those_that_serve_offers() {
     let place = Place::new();
-    package(&place, "p", &[("probe", &[]), ("a.b", &[]), ("a_b", &[])]);
+    package(
+        &place,
+        "p",
+        &[
+            ("probe", &[]),
+            ("a.b", &["--probe=tools:x.y,x_y"]),
+            ("a_b", &[]),
+        ],
+    );
     package(&place, "q", &[("probe", &[])]);
     let listed = run(&place, &["tools", "p", "q", "--allow-stdio"]);
     assert_eq!(listed.status, Some(0), "{listed:?}");
     assert!(listed.stdout.starts_with("p/probe: 14 tools"), "{listed:?}");
-    for name in ["  mcp__p_probe__echo ", "  mcp__q_probe__echo "] {
+    for name in [
+        "  mcp__p_probe__echo ",
+        "  mcp__q_probe__echo ",
+        "  mcp__a_b__echo ",
+        "  mcp__a_b_d48c93cd__echo ",
+    ] {
         assert!(listed.stdout.contains(name), "{listed:?}");
     }
-    let hidden = "[echo] not offered: tool `echo` of server `a.b` has its name\n";
+    let hidden = "[x_y] not offered: tool `x.y` of server `a.b` has its name\n";
     assert!(listed.stdout.contains(hidden), "{listed:?}");
 }
 
@@ -218,4 +231,13 @@ fn what_a_server_prints_beside_its_messages_is_named() {
         ),
         "{listed:?}"
     );
+}
+
+#[test]
+fn an_empty_cursor_is_the_end_of_a_list() {
+    let place = Place::new();
+    package(&place, "p", &[("probe", &["--probe=empty-cursor"])]);
+    let listed = run(&place, &["tools", "p", "--allow-stdio"]);
+    assert_eq!(listed.status, Some(0), "{listed:?}");
+    assert!(listed.stdout.starts_with("probe: 14 tools"), "{listed:?}");
 }

@@ -20,6 +20,10 @@
 //! | `calling:NAME` | tools/call: writes the file NAME in `PLUGIN_DATA` |
 //! | `cancelled:NAME` | notifications/cancelled: writes the file NAME in `PLUGIN_DATA` |
 //! | `pages:N` | tools/list: N tools a page |
+//! | `clash:N` | tools/list: N more tools, each time others, whose names become one |
+//! | `tools:NAMES` | tools/list: one more tool for each name, with commas between; `@` as above |
+//! | `tedious:TEXT` | tools/list: from the second time on, an error with TEXT and a number |
+//! | `empty-cursor` | tools/list: says with an empty cursor that there is no more |
 //! | `endless:MS` | tools/list: waits so long, then says that there is more |
 //! | `ignore-eof` | end of input: runs on |
 //! | `eof:NAME` | end of input: writes the file NAME in `PLUGIN_DATA` |
@@ -37,6 +41,7 @@ mod tools;
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead as _, Write as _};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -57,6 +62,8 @@ pub(crate) struct Server {
     cancelled: Mutex<BTreeSet<String>>,
     /// The parameters of `initialize`.
     asked: Mutex<Value>,
+    /// How often its tools were listed.
+    lists: AtomicUsize,
 }
 
 /// The value of `--probe=NAME:VALUE`; empty for `--probe=NAME`.
@@ -213,7 +220,14 @@ fn answer(server: &Arc<Server>, message: &Value) {
             initialize(server, params)
         }
         "ping" => json!({}),
-        "tools/list" => list(server, &params),
+        "tools/list" => {
+            let before = server.lists.fetch_add(1, Ordering::Relaxed);
+            if let Some(text) = told("tedious").filter(|_| before > 0) {
+                let error = json!({"code": -1, "message": format!("{text} {before}")});
+                return write(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
+            }
+            list(server, &params, before)
+        }
         "tools/call" => {
             if let Some(name) = told("calling") {
                 mark(&name);
@@ -246,9 +260,20 @@ fn initialize(server: &Server, params: Value) -> Value {
     })
 }
 
-fn list(server: &Server, params: &Value) -> Value {
-    let added = server.added.lock().expect("no panic");
+fn list(server: &Server, params: &Value, before: usize) -> Value {
+    let mut added = server.added.lock().expect("no panic").clone();
+    let more = told("tools").map(|names| with_key(&names));
+    added.extend(
+        more.iter()
+            .flat_map(|names| names.split(','))
+            .map(str::to_owned),
+    );
+    let clash = number("clash").unwrap_or(0);
+    added.extend((before * clash..(before + 1) * clash).map(tools::unusual));
     let tools: Vec<Value> = tools::described(&added);
+    if told("empty-cursor").is_some() {
+        return json!({"tools": tools, "nextCursor": ""});
+    }
     if let Some(ms) = number("endless") {
         thread::sleep(Duration::from_millis(ms as u64));
         let cursor = params["cursor"].as_str().unwrap_or_default();

@@ -56,6 +56,17 @@ pub(crate) fn described(added: &[String]) -> Vec<Value> {
     known.chain(added).collect()
 }
 
+/// A name in characters that no host takes, another one for each number.
+pub(crate) fn unusual(number: usize) -> String {
+    let digits = [number / 1_000_000, number / 1000 % 1000, number % 1000];
+    let sign = |digit: usize| {
+        u32::try_from(digit)
+            .ok()
+            .and_then(|digit| char::from_u32(0x4e00 + digit))
+    };
+    digits.into_iter().filter_map(sign).collect()
+}
+
 /// Answers one call, on a thread of its own.
 pub(crate) fn call(server: &Server, id: &Value, params: &Value) {
     let arguments = params.get("arguments").cloned().unwrap_or_default();
@@ -109,6 +120,15 @@ pub(crate) fn call(server: &Server, id: &Value, params: &Value) {
                 let _ = writeln!(err, "{at} {}", text("text"));
             }
             says("written")
+        }
+        #[cfg(unix)]
+        "stop_guard" => {
+            let guard = i32::try_from(std::os::unix::process::parent_id()).expect("a process id");
+            #[expect(unsafe_code, reason = "kill touches no memory")]
+            unsafe {
+                libc::kill(guard, libc::SIGSTOP);
+            }
+            says(&guard.to_string())
         }
         "stubborn" => says(&stubborn(&text("how")).to_string()),
         added

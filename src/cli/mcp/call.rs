@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use apkit::mcp::arguments;
 use apkit::mcp::plan::ServerPlan;
-use apkit::mcp::serve::names;
+use apkit::mcp::serve::{self, names};
 use apkit::mcp::session::{self, CallError, ErrorData, Session, Step, Tool};
 use apkit::render::visible;
 use apkit::spec::near;
@@ -88,7 +88,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Trouble::Off(server.name.clone(), off.clone()).into());
     }
     let package = &subject.plan.package;
-    let called = call(&subjects, package, server, &options, &arguments.tool, given);
+    // As `apkit mcp tools` with this package names it.
+    let all = &subject.plan.servers;
+    let labels = serve::labels(all.iter().map(|server| (&*subject.label, &*server.name)));
+    let mut labels = all.iter().zip(labels);
+    let label = labels.find(|(known, _)| known.name == server.name);
+    let label = label.map_or_else(|| server.name.clone(), |(_, label)| label);
+    let tool = Wanted {
+        name: &arguments.tool,
+        label: &label,
+    };
+    let called = call(&subjects, package, server, &options, tool, given);
     let Some(answer) = connect::interruptible(called)? else {
         return Ok(Exit::Interrupted);
     };
@@ -190,6 +200,15 @@ fn whole(args: Option<&str>) -> Result<Map<String, Value>, Trouble> {
     }))
 }
 
+/// The tool that is asked for.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    /// Its own name, or the one by which it is offered.
+    name: &'a str,
+    /// What stands for its server there.
+    label: &'a str,
+}
+
 type Answered = Result<Box<RawValue>, ErrorData>;
 
 async fn call(
@@ -197,7 +216,7 @@ async fn call(
     package: &str,
     server: &ServerPlan,
     options: &session::Options,
-    tool: &str,
+    tool: Wanted<'_>,
     given: Given,
 ) -> Result<Answered, Trouble> {
     let opened = connect::open(subjects, package, server, options).await;
@@ -217,22 +236,24 @@ async fn call(
 async fn ask(
     session: &Session,
     server: &str,
-    tool: &str,
+    tool: Wanted<'_>,
     given: Given,
 ) -> Result<Answered, Trouble> {
     let tools = session.tools().await.map_err(failed)?.tools;
+    let Wanted { name: tool, label } = tool;
     let own = tools.iter().find(|known| known.name == tool);
     let own = own.or_else(|| {
-        let offered = |name: &str| names::offered(server, name) == tool;
+        let offered = |name: &str| names::offered(label, name) == tool;
         tools.iter().find(|known| offered(&known.name))
     });
     let Some(own) = own else {
+        let shown = |name: &str| session.shown(name).into_owned();
         let names = || tools.iter().map(|tool| tool.name.as_str());
         return Err(Trouble::Tool {
             name: tool.to_owned(),
             server: server.to_owned(),
-            nearest: near::nearest(tool, names()).map(str::to_owned),
-            known: names().map(str::to_owned).collect(),
+            nearest: near::nearest(tool, names()).map(shown),
+            known: names().map(shown).collect(),
         });
     };
     let params = json!({"name": own.name, "arguments": given.for_tool(own)?});

@@ -3,13 +3,14 @@
 use std::future::{Future, poll_fn};
 use std::io::{self, Write};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
 
-use apkit::mcp::credential::Credentials;
+use apkit::mcp::credential::{Credentials, Helpers};
 use apkit::mcp::plan::{Plan, Problem, ServerPlan};
 use apkit::mcp::session::{self, Facts, Failure as ServerFailure, Logs, Session, Step};
 use apkit::mcp::{http, stdio};
@@ -129,15 +130,13 @@ pub(super) fn open_several(several: &Several) -> Result<(Subjects, session::Opti
     Ok((subjects, options))
 }
 
-/// What the user gives a server of `package`.
-pub(super) fn credentials(
-    subjects: &Subjects,
-    package: &str,
-    server: &ServerPlan,
-) -> Result<Credentials, ServerFailure> {
-    let variables = &subjects.session.environment().variables;
-    Credentials::for_server(&subjects.keys, package, server, variables)
-        .map_err(|error| ServerFailure::new(&server.name, Step::Start, error.to_string()))
+/// How programs that print credentials are run.
+pub(super) fn helpers(options: &session::Options, listener: stdio::Listener) -> Helpers {
+    Helpers {
+        guard: options.stdio.guard.clone(),
+        limit: options.opening,
+        listener,
+    }
 }
 
 /// Opens a session with a server of `package`.
@@ -147,7 +146,12 @@ pub(super) async fn open(
     server: &ServerPlan,
     options: &session::Options,
 ) -> Result<(Session, Logs), ServerFailure> {
-    let credentials = credentials(subjects, package, server)?;
+    let variables = &subjects.session.environment().variables;
+    let helpers = helpers(options, Arc::new(|line: &str| say(&visible(line))));
+    let credentials =
+        Credentials::for_server(&subjects.keys, package, server, variables, &helpers).await;
+    let credentials = credentials
+        .map_err(|error| ServerFailure::new(&server.name, Step::Start, error.to_string()))?;
     session::open(server, &credentials, options).await
 }
 

@@ -8,6 +8,7 @@ mod gate;
 mod keys;
 mod place;
 mod plan;
+mod reports;
 mod serve;
 mod stop;
 mod subject;

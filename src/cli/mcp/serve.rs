@@ -7,16 +7,18 @@ use std::time::Duration;
 
 use clap::{Args, ValueHint};
 
+use apkit::mcp::credential::Credentials;
 use apkit::mcp::serve::{self, Allowed, Report, Server};
 use apkit::render::visible;
 
 use super::args::Common;
 use super::connect::{self, Waiting};
+use super::reports::Reports;
 use super::stop::Stop;
 use super::subjects::Subjects;
-use super::trouble::{Trouble, shown};
+use super::trouble::Trouble;
 use crate::cli::exit::Exit;
-use crate::cli::failure::{Failure, say};
+use crate::cli::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -55,13 +57,26 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let allowed = allowed(&arguments.allowed_tools)?;
+    let reports = Reports::start();
+    let served = serve(arguments, &reports);
+    reports.finish();
+    served
+}
+
+fn serve(arguments: &Arguments, reports: &Reports) -> Result<Exit, Failure> {
+    let tell = |text: &str| reports.tell(&format!("apkit: {}", visible(text)));
+    let allowed = allowed(&arguments.allowed_tools, tell)?;
     let subjects = Subjects::open_some(&arguments.sources, &arguments.common)?;
     let options = serve::Options {
         session: connect::options(&subjects, arguments.waiting.limit())?,
         wait: arguments.wait.map(Duration::from_secs),
         allowed,
     };
+    let keys = Arc::new(subjects.keys.clone());
+    let environment = Arc::new(subjects.session.environment().variables.clone());
+    let hears = reports.clone();
+    let listener = Arc::new(move |line: &str| hears.tell(&visible(line)));
+    let helpers = connect::helpers(&options.session, listener);
     let mut servers = Vec::new();
     for subject in &subjects.all {
         let plan = &subject.plan;
@@ -76,13 +91,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
                 };
                 tell(&format!("server {name} is not offered: {off}"));
             }
-            let credentials = match connect::credentials(&subjects, &plan.package, server) {
-                Ok(credentials) => credentials,
-                Err(failure) => {
-                    tell(&shown(&failure));
-                    continue;
-                }
-            };
+            let (keys, environment) = (Arc::clone(&keys), Arc::clone(&environment));
+            let (package, own) = (plan.package.clone(), server.clone());
+            let helpers = helpers.clone();
+            let credentials: serve::Giver = Box::new(move || {
+                let (keys, environment) = (Arc::clone(&keys), Arc::clone(&environment));
+                let (package, own) = (package.clone(), own.clone());
+                let helpers = helpers.clone();
+                Box::pin(async move {
+                    Credentials::for_server(&keys, &package, &own, &environment, &helpers).await
+                })
+            });
             servers.push(Server {
                 // Packages of one name are told apart by their SOURCE.
                 package: subject.label.clone(),
@@ -91,10 +110,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             });
         }
     }
-    subjects.tell_how();
-    let report: Report = Arc::new(|text: &str| {
+    if let Some(how) = subjects.how() {
+        reports.tell(&format!("note: {how}"));
+    }
+    let reports = reports.clone();
+    let report: Report = Arc::new(move |text: &str| {
         let lines: Vec<_> = text.lines().map(visible).collect();
-        say(&format!("apkit: {}", lines.join("\n")));
+        reports.tell(&format!("apkit: {}", lines.join("\n")));
     });
     connect::block_on(async {
         let mut stop = Stop::listen().map_err(Trouble::Runtime)?;
@@ -104,12 +126,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     })?
 }
 
-fn tell(text: &str) {
-    say(&format!("apkit: {}", visible(text)));
-}
-
-/// What is allowed, and a note about each entry that allows nothing.
-fn allowed(lists: &[String]) -> Result<Option<Allowed>, Trouble> {
+/// What is allowed. Each entry that allows nothing is told.
+fn allowed(lists: &[String], tell: impl Fn(&str)) -> Result<Option<Allowed>, Trouble> {
     let mut all: Option<Allowed> = None;
     for list in lists {
         let (allowed, ignored) = Allowed::parse(list)?;

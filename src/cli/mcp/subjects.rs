@@ -140,13 +140,19 @@ impl Subjects {
 
     /// Says once how programs are allowed, if some are off for want of that.
     pub(super) fn tell_how(&self) {
-        let mut servers = self.servers();
-        if servers.any(|(_, server)| server.launch.as_ref().is_err_and(gate::is_unsaid)) {
-            note(&format!(
-                "allow programs once: --allow-stdio; for good: the rule that `apkit mcp plan` shows, in {}",
-                show(&self.rules)
-            ));
+        if let Some(how) = self.how() {
+            note(&how);
         }
+    }
+
+    /// How programs are allowed, if some are off for want of that.
+    pub(super) fn how(&self) -> Option<String> {
+        let mut plans = self.all.iter().flat_map(|subject| &subject.plan.servers);
+        let is_any = plans.any(|server| server.launch.as_ref().is_err_and(gate::is_unsaid));
+        is_any.then(|| format!(
+            "allow programs once: --allow-stdio; for good: the rule that `apkit mcp plan` shows, in {}",
+            show(&self.rules)
+        ))
     }
 
     /// A credential for a server that is not there is a slip of the pen, and one for

@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use apkit::mcp::plan::ServerPlan;
-use apkit::mcp::serve::{self, names};
+use apkit::mcp::serve;
+use apkit::mcp::serve::names::{self, Spaces};
 use apkit::mcp::session::{self, Facts, Tool};
 use apkit::render::{self, visible};
 
@@ -73,6 +74,8 @@ struct Server<'d> {
     tools: Vec<Described<'d>>,
     #[serde(skip)]
     shown: &'d str,
+    #[serde(skip)]
+    label: &'d str,
     #[serde(skip)]
     facts: Option<&'d Facts>,
 }
@@ -141,7 +144,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             .map(|(((subject, server), label), listed)| Server::of(subject, server, label, listed))
             .collect(),
     };
-    document.mark_collisions();
+    let on = subjects.servers().zip(&labels);
+    let on = on.filter(|((_, server), _)| server.launch.is_ok());
+    document.mark_collisions(&Spaces::of(on.map(|(_, label)| label.as_str())));
     output::to_stdout(|out| match several.json {
         true => render::write_json(out, &document, true),
         false => document.write(out),
@@ -180,7 +185,12 @@ async fn list(
 }
 
 impl<'d> Server<'d> {
-    fn of(subject: &'d Subject, server: &'d ServerPlan, label: &str, listed: &'d Listed) -> Self {
+    fn of(
+        subject: &'d Subject,
+        server: &'d ServerPlan,
+        label: &'d str,
+        listed: &'d Listed,
+    ) -> Self {
         let name = server.name.as_str();
         let (step, stderr) = match listed {
             Listed::Failed(failure) => (Some(failure.step.word()), &failure.stderr[..]),
@@ -198,6 +208,7 @@ impl<'d> Server<'d> {
         Self {
             package: &subject.plan.package,
             shown: &subject.label,
+            label,
             name,
             state,
             step,
@@ -219,11 +230,16 @@ impl<'d> Server<'d> {
 }
 
 impl Document<'_> {
-    /// Of several tools of one name a host gets the first.
-    fn mark_collisions(&mut self) {
+    /// Of several tools of one name a host gets the first, and of names that are kept for
+    /// another server none.
+    fn mark_collisions(&mut self, spaces: &Spaces) {
         let mut first: HashMap<String, String> = HashMap::new();
         for server in &mut self.servers {
             for tool in &mut server.tools {
+                if let Some(other) = spaces.other(server.label, &tool.name) {
+                    tool.hidden = Some(format!("its name is one of server `{other}`"));
+                    continue;
+                }
                 let own = format!("tool `{}` of server `{}`", tool.tool, server.name);
                 match first.entry(tool.name.clone()) {
                     Entry::Occupied(other) => {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::Credentials;
+use crate::mcp::serve::names;
 
 /// The shortest part of a value that is a secret by itself, in bytes.
 const SHORTEST: usize = 4;
@@ -49,11 +50,16 @@ impl Secrets {
         secrets
     }
 
-    /// Adds a text as it is, and as messages quote it: in JSON and in a URL.
+    /// Adds a text as it is, and as messages quote it: in JSON, in a URL and in the name
+    /// of a tool.
     fn add(&mut self, name: &str, text: &str) {
         let quoted = Value::from(text).to_string();
         let quoted = quoted.trim_start_matches('"').trim_end_matches('"');
         let mut forms = vec![text.to_owned(), quoted.to_owned()];
+        let named = names::sanitized(text);
+        if named.bytes().filter(u8::is_ascii_alphanumeric).count() >= SHORTEST {
+            forms.push(named);
+        }
         if let Ok(mut url) = Url::parse("http://localhost/") {
             url.set_path(text);
             url.set_query(Some(text));
@@ -171,6 +177,8 @@ mod tests {
             ("http://h/a%20%22b%22/%C3%BC", "http://h/[C]"),
             ("line one\nline two\nx", "[D]"),
             ("line two", "[D]"),
+            ("mcp__s__zqxj-77_x", "mcp__s__[A]_x"),
+            ("line_one_line_two_x", "[D]"),
         ] {
             assert_eq!(secrets.masked(text), masked);
         }

@@ -6,17 +6,14 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
 
+use tokio::time::Instant;
+
+use super::helper::{self, Helpers};
 use crate::sys;
 
 /// Longest value, in bytes.
-const LONGEST: u64 = 64 << 10;
-/// How long a helper may take: it may have to ask the user.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const LONGEST: u64 = 64 << 10;
 
 /// A value to be had, and what stands before it.
 #[derive(Clone)]
@@ -72,8 +69,13 @@ impl Value {
         }
     }
 
-    /// Gets it.
-    pub(super) fn get(&self, environment: &BTreeMap<OsString, OsString>) -> Result<String, String> {
+    /// Gets it. A program has to have printed it by `until`.
+    pub(super) async fn get(
+        &self,
+        environment: &BTreeMap<OsString, OsString>,
+        helpers: &Helpers,
+        until: Instant,
+    ) -> Result<String, String> {
         let value = match &self.from {
             From::Variable(name) => variable(name, environment)?.to_owned(),
             From::File(path) => {
@@ -84,7 +86,8 @@ impl Value {
             }
             From::Command(command) => {
                 let program = command.first().map(String::as_str).unwrap_or_default();
-                run(command, environment)
+                let printed = helper::run(command, environment, helpers, until).await;
+                printed
                     .and_then(line)
                     .map_err(|problem| format!("{program} {problem}"))?
             }
@@ -156,58 +159,4 @@ fn line(bytes: Vec<u8>) -> Result<String, String> {
         return Err("gives nothing".to_owned());
     }
     Ok(text)
-}
-
-/// What a helper prints. It may ask the user at the terminal, and has nothing to
-/// read: our standard input may be a host's.
-fn run(command: &[String], environment: &BTreeMap<OsString, OsString>) -> Result<Vec<u8>, String> {
-    let (program, arguments) = command
-        .split_first()
-        .ok_or_else(|| "is not named".to_owned())?;
-    let mut child = Command::new(program)
-        .args(arguments)
-        .env_clear()
-        .envs(environment)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::inherit())
-        .spawn()
-        .map_err(|error| format!("cannot be started: {error}"))?;
-    let Some(output) = child.stdout.take() else {
-        return Err("gives nothing".to_owned());
-    };
-    let (tell, told) = mpsc::channel();
-    thread::spawn(move || {
-        // Nobody listens any more if it took too long.
-        let _ = tell.send(read(output));
-    });
-    let printed = told.recv_timeout(PATIENCE);
-    let Ok(printed) = printed else {
-        end(&mut child);
-        return Err(format!("gave no answer in {} seconds", PATIENCE.as_secs()));
-    };
-    let bytes = match printed {
-        Ok(bytes) if bytes.len() as u64 <= LONGEST => bytes,
-        Ok(bytes) => {
-            end(&mut child);
-            return Ok(bytes);
-        }
-        Err(error) => {
-            end(&mut child);
-            return Err(format!("cannot be read: {error}"));
-        }
-    };
-    let status = child
-        .wait()
-        .map_err(|error| format!("cannot be waited for: {error}"))?;
-    if !status.success() {
-        return Err(format!("failed with {status}"));
-    }
-    Ok(bytes)
-}
-
-fn end(child: &mut Child) {
-    // It may have ended by itself.
-    let _ = child.kill();
-    let _ = child.wait();
 }

@@ -5,6 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
@@ -30,6 +31,11 @@ use super::resume::{Resumable, is_lasting};
 use crate::mcp::wire::{self, Texts};
 use crate::net::{AsyncResponse, Method, shown};
 
+/// How many requests a server may leave unanswered before the next ones wait. Each has
+/// a connection.
+const REQUESTS: usize = 256;
+/// How long the end of a session is waited for.
+const FAREWELL: Duration = Duration::from_secs(1);
 /// The longest session identifier that is taken, in bytes.
 const SESSION_BYTES: usize = 4096;
 
@@ -51,6 +57,7 @@ impl Streamable {
         let mut config = StreamableHttpClientTransportConfig::with_uri(exchange.home.as_str());
         // Streams are taken up again by `resume`.
         config.retry_config = Arc::new(NeverRetry::default());
+        config.max_concurrent_requests = REQUESTS;
         Self {
             address: shown(&exchange.home),
             watch: exchange.watch.clone(),
@@ -339,7 +346,11 @@ impl StreamableHttpClient for Client {
         let mut fields = session_fields(Some(&session_id), &custom_headers);
         fields.push(own("accept", format!("{JSON}, {EVENTS}")));
         let asked = self.0.ask(Method::Delete, &self.0.home, &fields, None);
-        let response = asked.await.map_err(|failure| self.fail(failure))?;
+        // A server that does not answer ends the session by itself some day.
+        let Ok(response) = tokio::time::timeout(FAREWELL, asked).await else {
+            return Ok(());
+        };
+        let response = response.map_err(|failure| self.fail(failure))?;
         match response.status {
             // It is gone, or the server ends sessions itself.
             200..300 | 404 | 405 => Ok(()),

@@ -29,7 +29,7 @@ pub(super) fn resolve(
         ));
     }
     let path = resolver.platform.get(env, "PATH");
-    search(&resolver.platform, command, path)
+    search(&resolver.platform, command, path).map_err(Off::Unavailable)
 }
 
 /// A file of the package. It is run by the name it has there, which programs
@@ -73,7 +73,11 @@ fn bundled(resolver: &Resolver<'_>, command: &str) -> Result<PathBuf, Off> {
 
 /// The platform's search, in absolute directories alone: an empty or relative
 /// entry would find what lies in the working directory.
-fn search(platform: &Platform, command: &str, path: Option<&OsStr>) -> Result<PathBuf, Off> {
+pub(super) fn search(
+    platform: &Platform,
+    command: &str,
+    path: Option<&OsStr>,
+) -> Result<PathBuf, String> {
     let directories = path.into_iter().flat_map(std::env::split_paths);
     let directories: Vec<PathBuf> = directories
         .filter(|directory| directory.is_absolute())
@@ -107,7 +111,7 @@ fn search(platform: &Platform, command: &str, path: Option<&OsStr>) -> Result<Pa
             why.push_str(&format!(" and {more} more"));
         }
     }
-    Err(Off::Unavailable(why))
+    Err(why)
 }
 
 /// The names of files that `command` may mean, in the order of preference. Where

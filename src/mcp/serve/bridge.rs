@@ -313,10 +313,9 @@ impl Bridge {
     /// Brings the table up to date and says whether a host would see a difference.
     fn refresh(&self) -> bool {
         let table = Table::of(&self.upstreams, self.allowed.as_ref());
-        for collision in &table.collisions {
-            if lock(&self.told).insert(collision.clone()) {
-                (self.report)(collision);
-            }
+        for (upstream, collisions) in self.upstreams.iter().zip(&table.collisions) {
+            let news = lock(&upstream.collisions).news(&upstream.label, collisions);
+            news.iter().for_each(|text| (self.report)(text));
         }
         self.tell_idle();
         let mut known = lock(&self.table);

@@ -21,21 +21,48 @@ pub fn plain(server: &str, tool: &str) -> String {
 pub fn offered(server: &str, tool: &str) -> String {
     let mut name = plain(server, tool);
     if name.len() > LONGEST {
-        let mut hash = Sha256::new();
-        hash.update(server);
-        hash.update([0]);
-        hash.update(tool);
         name.truncate(LONGEST - DIGITS - 1);
         name.push('_');
-        for byte in hash.finalize().iter().take(DIGITS / 2) {
-            let _ = write!(name, "{byte:02x}");
-        }
+        name.push_str(&digest(server, tool));
     }
     name
 }
 
+/// The first digits of a digest of two names.
+pub(super) fn digest(one: &str, other: &str) -> String {
+    let mut hash = Sha256::new();
+    hash.update(one);
+    hash.update([0]);
+    hash.update(other);
+    let mut digits = String::new();
+    for byte in hash.finalize().iter().take(DIGITS / 2) {
+        let _ = write!(digits, "{byte:02x}");
+    }
+    digits
+}
+
+/// Which names are whose: `mcp__a__b__c` is a tool of `a__b` if there is such a server,
+/// and none of `a`, whichever of them lists its tools first.
+pub struct Spaces(Vec<(String, String)>);
+
+impl Spaces {
+    /// Those of servers with these labels.
+    pub fn of<'l>(labels: impl Iterator<Item = &'l str>) -> Self {
+        let space = |label: &str| (plain(label, ""), label.to_owned());
+        Self(labels.map(space).collect())
+    }
+
+    /// The other server, by its label, that a name of the server `own` is kept for.
+    pub fn other(&self, own: &str, offered: &str) -> Option<&str> {
+        let least = plain(own, "").len();
+        let longer = self.0.iter().filter(|(space, _)| space.len() > least);
+        let mut other = longer.filter(|(space, _)| offered.starts_with(space));
+        other.next().map(|(_, label)| label.as_str())
+    }
+}
+
 /// `text` in the characters that hosts take.
-pub(super) fn sanitized(text: &str) -> String {
+pub(in crate::mcp) fn sanitized(text: &str) -> String {
     let keep = |ch: char| ch.is_ascii_alphanumeric() || matches!(ch, '_' | '-');
     text.chars()
         .map(|ch| if keep(ch) { ch } else { '_' })
@@ -56,6 +83,16 @@ mod tests {
         ] {
             assert_eq!(offered(server, tool), name);
         }
+    }
+
+    #[test]
+    fn names_below_another_servers_are_kept_for_it() {
+        let spaces = Spaces::of(["a", "a__b", "my api"].into_iter());
+        let other = |own: &str, tool: &str| spaces.other(own, &offered(own, tool));
+        assert_eq!(other("a", "b__c"), Some("a__b"));
+        assert_eq!(other("a", "b"), None);
+        assert_eq!(other("a__b", "c"), None);
+        assert_eq!(other("my", "api__t"), None);
     }
 
     #[test]

@@ -396,4 +396,16 @@ fn the_package_tells_servers_of_one_name_apart() {
         labels([("p", "api"), ("p", "api")].into_iter()),
         ["api", "api"]
     );
+    // As hosts see the names.
+    assert_eq!(
+        labels([("p", "my api"), ("q", "my_api")].into_iter()),
+        ["p_my api", "q_my_api"]
+    );
+    let same = labels([("p", "a.b"), ("p", "a_b"), ("p", "c")].into_iter());
+    assert_eq!((&*same[0], &*same[2]), ("a.b", "c"));
+    assert_eq!(same[1], format!("a_b_{}", names::digest("p", "a_b")));
+    // A name that another server gets from its package.
+    let same = labels([("p", "api"), ("q", "api"), ("r", "p_api")].into_iter());
+    assert_eq!(same[..2], ["p_api", "q_api"]);
+    assert_eq!(same[2], format!("p_api_{}", names::digest("r", "p_api")));
 }

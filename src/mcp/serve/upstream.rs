@@ -9,11 +9,14 @@ use serde_json::value::RawValue;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-use super::Launcher;
 use super::allowed::Allowed;
+use super::collisions::Told;
 use super::host::Out;
 use super::members::Members;
 use super::names;
+use super::pace::Pace;
+use super::{Launcher, Report};
+use crate::mcp::credential::Secrets;
 use crate::mcp::session::{Failure, Logs, Session, Step, Tool};
 
 /// How long a server stays down after its first end; twice as long after each
@@ -67,6 +70,10 @@ pub(super) struct Upstream {
     changes: Arc<watch::Sender<u64>>,
     /// What the host wants to be logged: the parameters of `logging/setLevel`.
     level: Arc<Mutex<Option<Value>>>,
+    /// Which of its tools that are not offered were told.
+    pub(super) collisions: Mutex<Told>,
+    /// What no message about it may show.
+    secrets: Mutex<Secrets>,
 }
 
 impl Upstream {
@@ -86,6 +93,8 @@ impl Upstream {
             told: Mutex::default(),
             changes,
             level,
+            collisions: Mutex::default(),
+            secrets: Mutex::default(),
         }
     }
 
@@ -101,6 +110,11 @@ impl Upstream {
     /// Whether one of its tools is offered at all.
     pub(super) fn offers(&self, tool: &str, allowed: Option<&Allowed>) -> bool {
         allowed.is_none_or(|allowed| allowed.allows(self.servers(), tool))
+    }
+
+    /// `text` as a message may show it: without the values of what it was given.
+    pub(super) fn shown(&self, text: &str) -> String {
+        lock(&self.secrets).masked(text).into_owned()
     }
 
     /// The names that stand for it: its label, and its own.
@@ -125,14 +139,27 @@ impl Upstream {
         self.changes.send_modify(|changes| *changes += 1);
     }
 
+    /// `report`, but no more often than one server may be spoken of.
+    fn paced(self: &Arc<Self>, report: Report) -> Report {
+        let pace = Mutex::new(Pace::new());
+        let upstream = Arc::clone(self);
+        Arc::new(move |text| {
+            if let Some(text) = lock(&pace).paced(&upstream.label, text) {
+                report(&text);
+            }
+        })
+    }
+
     /// Opens the server and keeps it. Ends when it cannot be opened at all.
-    pub(super) async fn keep(self: Arc<Self>, out: Out, report: Arc<dyn Fn(&str) + Send + Sync>) {
+    pub(super) async fn keep(self: Arc<Self>, out: Out, report: Report) {
+        let report = self.paced(report);
         let mut pause = PAUSE;
         loop {
             let opened = self.open(&*report).await;
             let failure = match opened {
                 Ok((session, logs, tools)) => {
                     let since = Instant::now();
+                    *lock(&self.secrets) = session.secrets().clone();
                     if let Some(level) = &*lock(&self.level) {
                         session.set_level(level.clone());
                     }

@@ -105,7 +105,8 @@ async fn pages(server: &str, facts: &Facts, connection: &Connection) -> Result<L
                 "its list of tools has more than {BYTES} bytes"
             )));
         }
-        match page.next_cursor {
+        // Servers without more pages send an empty one, too.
+        match page.next_cursor.filter(|cursor| !cursor.is_empty()) {
             None => break,
             Some(next) if !seen.insert(next.clone()) => {
                 return Err(failed(

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::{Instant, timeout};
 
-use crate::sys::child::Child;
+use crate::sys::child::{Child, Status};
 
 use super::Limits;
 use super::lines::Lines;
@@ -17,6 +17,9 @@ use super::watch::{Shared, State, Watch};
 const GIVE_UP: Duration = Duration::from_secs(5);
 /// How long a server that may be ending already has to do so by itself then.
 const BY_ITSELF: Duration = Duration::from_millis(100);
+/// How long the guard of a server has to end it; then that is done without it, again and
+/// again, since the server may stop it.
+const GUARD: Duration = Duration::from_millis(300);
 /// How long a server has between `SIGTERM` and `SIGKILL` when nobody closes its
 /// transport in order.
 const HURRY: Duration = Duration::from_secs(1);
@@ -84,14 +87,14 @@ async fn own(mut child: Child, mut orders: Receiver<Order>, shared: Arc<Shared>)
             status = child.exited() => break status,
             order = orders.recv() => match order {
                 Some(Order::Terminate) => child.terminate(),
-                Some(Order::Kill) => child.kill(),
+                Some(Order::Kill) => break killed(&mut child).await,
                 // Nobody uses the server any more.
                 None => {
                     if timeout(BY_ITSELF, child.exited()).await.is_err() {
                         child.terminate();
                     }
                     if timeout(HURRY, child.exited()).await.is_err() {
-                        child.kill();
+                        break killed(&mut child).await;
                     }
                     break child.exited().await;
                 }
@@ -100,6 +103,25 @@ async fn own(mut child: Child, mut orders: Receiver<Order>, shared: Arc<Shared>)
     };
     let now = Instant::now();
     shared.set(State::Ended(status, now));
-    let _ = timeout(GIVE_UP, child.gone()).await;
+    let _ = timeout(GIVE_UP, gone(&mut child)).await;
     shared.set(State::Gone(status, now));
+}
+
+/// Kills the server and waits for its end.
+async fn killed(child: &mut Child) -> Status {
+    child.kill();
+    loop {
+        if let Ok(status) = timeout(GUARD, child.exited()).await {
+            return status;
+        }
+        child.kill_without_guard();
+    }
+}
+
+/// Waits until nothing runs any more, also if something stops the guard. It may clear
+/// away for longer than it is waited for here.
+async fn gone(child: &mut Child) {
+    while timeout(GUARD, child.gone()).await.is_err() {
+        child.wake_guard();
+    }
 }

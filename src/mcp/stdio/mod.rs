@@ -153,6 +153,7 @@ impl Stdio {
             env: &env,
             cwd: &cwd,
             guard: &limits.guard,
+            leave: false,
         };
         let mut child = tokio::time::timeout(limits.start, child::start(&start))
             .await

@@ -39,11 +39,7 @@ pub(super) fn prepare(process: &Process) -> Result<PathBuf, StartError> {
         make_below(data, named, &process.cwd)?;
     }
     let cwd = fs::canonicalize(&process.cwd).map_err(|error| cwd_error(&process.cwd, error))?;
-    let inside = |path: &Path| {
-        let mut roots = [&root, &data].into_iter().flatten().peekable();
-        roots.peek().is_none() || roots.any(|root| path.starts_with(root))
-    };
-    if !inside(&cwd) {
+    if !stays(process, root.as_deref(), data.as_deref(), &cwd) {
         return Err(StartError::Outside {
             what: "working directory",
             path: process.cwd.clone(),
@@ -59,6 +55,30 @@ pub(super) fn prepare(process: &Process) -> Result<PathBuf, StartError> {
         }
     }
     Ok(cwd)
+}
+
+/// Whether the working directory, which physically is `cwd`, is below the directory
+/// that it was planned below: one of the package is not to become one of its data, nor
+/// the other way round (§7.2.1).
+fn stays(process: &Process, root: Option<&Path>, data: Option<&Path>, cwd: &Path) -> bool {
+    let named = |name: &str| process.env.get(OsStr::new(name)).map(Path::new);
+    let bases = [(named(ROOT), root), (named(DATA), data)];
+    let bases = bases.map(|(named, is)| Some((named?, is?)));
+    let planned = |(named, is): &(&Path, &Path)| {
+        process.cwd.starts_with(named) || process.cwd.starts_with(is)
+    };
+    let meant = bases.iter().flatten().filter(|base| planned(base));
+    // One of them may lie in the other.
+    let Some((named, is)) = meant.max_by_key(|(named, _)| named.components().count()) else {
+        let mut bases = bases.iter().flatten().peekable();
+        return bases.peek().is_none() || bases.any(|(_, is)| cwd.starts_with(is));
+    };
+    // The data directory itself may have been replaced by a link into the package.
+    let mut others = bases.iter().flatten();
+    let strays = others.any(|(other, other_is)| {
+        other != named && cwd.starts_with(other_is) && !named.starts_with(other)
+    });
+    cwd.starts_with(is) && !strays
 }
 
 /// Whether the package still is the one that may be started. What the user's rule

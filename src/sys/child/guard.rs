@@ -72,14 +72,27 @@ pub fn run(descriptor: &OsStr) -> io::Result<()> {
         tree.signal(libc::SIGKILL);
         return waiting;
     }
-    let killed = watch(&tree, &events, &control);
-    tree.clear(killed);
+    match watch(&tree, &events, &control) {
+        End::Own if request.leave => {}
+        end => tree.clear(end == End::Killed),
+    }
     Ok(())
 }
 
-/// Waits for the program to end, and makes it. `true` if it was to be killed.
-fn watch(tree: &Tree, events: &Receiver<Event>, mut control: &UnixStream) -> bool {
-    let mut killed = false;
+/// How the program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// By itself.
+    Own,
+    /// It was asked to.
+    Asked,
+    /// It was to be killed.
+    Killed,
+}
+
+/// Waits for the program to end, and makes it.
+fn watch(tree: &Tree, events: &Receiver<Event>, mut control: &UnixStream) -> End {
+    let mut end = End::Own;
     let mut until: Option<Instant> = None;
     loop {
         let event = match until {
@@ -87,26 +100,30 @@ fn watch(tree: &Tree, events: &Receiver<Event>, mut control: &UnixStream) -> boo
             Some(until) => events.recv_timeout(until.saturating_duration_since(Instant::now())),
         };
         match event {
-            Ok(Event::Order(wire::TERMINATE)) => tree.signal(libc::SIGTERM),
+            Ok(Event::Order(wire::TERMINATE)) => {
+                end = End::Asked;
+                tree.signal(libc::SIGTERM);
+            }
             Ok(Event::Order(wire::KILL)) => {
-                killed = true;
+                end = End::Killed;
                 tree.signal(libc::SIGKILL);
             }
             Ok(Event::Order(_)) => {}
             Ok(Event::Alone) => {
+                end = End::Asked;
                 tree.signal(libc::SIGTERM);
                 until = Some(Instant::now() + GRACE);
             }
             Ok(Event::Exited(status)) => {
                 let _ = control.write_all(&Report::Exited(status).encode());
-                return killed;
+                return end;
             }
-            Err(RecvTimeoutError::Timeout) if !killed => {
-                killed = true;
+            Err(RecvTimeoutError::Timeout) if end != End::Killed => {
+                end = End::Killed;
                 tree.signal(libc::SIGKILL);
                 until = Some(Instant::now() + GIVE_UP);
             }
-            Err(_) => return true,
+            Err(_) => return End::Killed,
         }
     }
 }

@@ -8,7 +8,9 @@
 //! left the group is found too: it becomes the guard's child when its parent
 //! dies (`PR_SET_CHILD_SUBREAPER`). If the guard itself is killed, the kernel
 //! kills the program it started (`PR_SET_PDEATHSIG`), and this process the rest of
-//! its group; what left that goes on. Elsewhere there is neither, and only the
+//! its group; what left that goes on. A program that stops its guard is ended without it,
+//! and on Linux the guard runs on when this process is gone; one that does
+//! so again and again outlives a killed client. Elsewhere there is neither, and only the
 //! process group is ended.
 //!
 //! On Windows a job object holds the process and its descendants, and closing it
@@ -55,6 +57,9 @@ pub struct Start<'a> {
     pub cwd: &'a Path,
     /// The absolute path of a program that understands [`GUARD`]. Unused on Windows.
     pub guard: &'a Path,
+    /// Whether what it started may go on once it has ended by itself. Not heeded on
+    /// Windows.
+    pub leave: bool,
 }
 
 /// Why a program was not started.

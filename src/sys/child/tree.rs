@@ -40,6 +40,13 @@ pub(super) fn end_group(leader: libc::pid_t) {
     }
 }
 
+/// Lets a process of ours run on that was stopped.
+pub(super) fn wake(id: libc::pid_t) {
+    if id > 1 {
+        send(id, libc::SIGCONT);
+    }
+}
+
 impl Tree {
     pub(super) fn new(server: libc::pid_t) -> Self {
         Self {

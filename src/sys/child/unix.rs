@@ -92,13 +92,20 @@ fn spawn_guard(program: &OsStr) -> io::Result<(tokio::process::Child, UnixStream
         .stderr(Stdio::piped());
     #[expect(
         unsafe_code,
-        reason = "one system call, on a descriptor that is open until the child was started"
+        reason = "two system calls, on a flag of the child and on a descriptor that is open until it \
+                  was started"
     )]
     unsafe {
-        // In the new process alone: no other child of this one is to have it.
-        command.pre_exec(move || match libc::fcntl(descriptor, libc::F_SETFD, 0) {
-            -1 => Err(io::Error::last_os_error()),
-            _ => Ok(()),
+        command.pre_exec(move || {
+            // A guard that the program has stopped runs on when this process is killed.
+            // Bound to the thread that forks; that its end comes earlier does no harm.
+            #[cfg(target_os = "linux")]
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGCONT);
+            // In the new process alone: no other child of this one is to have it.
+            match libc::fcntl(descriptor, libc::F_SETFD, 0) {
+                -1 => Err(io::Error::last_os_error()),
+                _ => Ok(()),
+            }
         });
     }
     let guard = Command::from(command).spawn()?;
@@ -128,11 +135,31 @@ impl Child {
     pub fn terminate(&mut self) {
         // If that fails the guard is gone, and the program with it.
         let _ = self.control.try_write(&[wire::TERMINATE]);
+        self.wake_guard();
     }
 
     /// Ends the program and what it started.
     pub fn kill(&mut self) {
         let _ = self.control.try_write(&[wire::KILL]);
+        self.wake_guard();
+    }
+
+    /// Ends a program that [`Self::kill`] has not ended in good time: it keeps its guard
+    /// stopped.
+    pub fn kill_without_guard(&mut self) {
+        // The guard has not said that it ended, and does not reap it before.
+        if self.ended.is_none() {
+            tree::end_group(self.id.cast_signed());
+        }
+        self.wake_guard();
+    }
+
+    /// Lets the guard run on if the program has stopped it.
+    pub fn wake_guard(&self) {
+        // It is our own child and there until it is waited for.
+        if let Some(guard) = self.guard.id() {
+            tree::wake(guard.cast_signed());
+        }
     }
 
     /// Waits until nothing runs any more.

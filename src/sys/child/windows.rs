@@ -91,6 +91,14 @@ impl Child {
         let _ = self.job.start_kill();
     }
 
+    /// There is no guard.
+    pub fn wake_guard(&self) {}
+
+    /// The same as [`Self::kill`].
+    pub fn kill_without_guard(&mut self) {
+        self.kill();
+    }
+
     /// Waits until nothing runs any more; what is left is ended.
     pub async fn gone(&mut self) {
         self.exited().await;

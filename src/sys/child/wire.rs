@@ -63,6 +63,7 @@ pub(super) struct Request {
     pub(super) program: PathBuf,
     pub(super) args: Vec<OsString>,
     pub(super) env: Vec<(OsString, OsString)>,
+    pub(super) leave: bool,
 }
 
 /// The request as the guard reads it: texts, each behind its length, and lists,
@@ -80,6 +81,7 @@ pub(super) fn encode(start: &Start<'_>) -> io::Result<Vec<u8>> {
         text(&mut out, name)?;
         text(&mut out, value)?;
     }
+    number(&mut out, start.leave.into())?;
     Ok(out)
 }
 
@@ -105,11 +107,13 @@ pub(super) fn decode(input: &mut impl Read) -> io::Result<Request> {
     let env = (0..read_number(input)?)
         .map(|_| Ok((read_text(input)?, read_text(input)?)))
         .collect::<io::Result<_>>()?;
+    let leave = read_number(input)? != 0;
     Ok(Request {
         cwd,
         program,
         args,
         env,
+        leave,
     })
 }
 
@@ -147,6 +151,7 @@ mod tests {
             env: &env,
             cwd: Path::new("/"),
             guard: Path::new("/g"),
+            leave: true,
         });
         let mut sent = sent.expect("it fits");
         let read = decode(&mut sent.as_slice()).expect("all of it");
@@ -154,6 +159,7 @@ mod tests {
         assert_eq!(read.cwd, Path::new("/"));
         assert_eq!(read.args, args.map(OsString::from));
         assert_eq!(read.env, [(OsString::from("A"), odd)]);
+        assert!(read.leave);
         sent.pop();
         let error = decode(&mut sent.as_slice()).expect_err("the end is missing");
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);

@@ -42,6 +42,10 @@ fn names_are_judged_by_where_they_lead() {
         ("0.0.0.0", "unspecified"),
     ] {
         let error = refusal("https://registry.test/mcp", &[], &at(&[address]));
+        let address = match address.contains(':') {
+            true => format!("[{address}]"),
+            false => address.to_owned(),
+        };
         let said = format!(
             "failed to reach https://registry.test/mcp: registry.test is at {address}, which is {range}; no connection is made there"
         );

@@ -139,3 +139,40 @@ fn nothing_runs_two_seconds_after_it_is_killed() {
     host.child.wait().expect("it ends");
     assert!(are_gone(&ids, Duration::from_secs(2)), "{ids:?}");
 }
+
+/// A host of a server that does not want to end and has stopped its guard, and both.
+#[cfg(target_os = "linux")]
+fn with_stopped_guard(place: &Place) -> (Host, Vec<u32>) {
+    let args: &[&str] = &[
+        "--probe=ignore-eof",
+        "--probe=ignore-term",
+        "--probe=tools:stop_guard",
+    ];
+    package(place, "p", &[("one", args)]);
+    let mut host = Host::start(place, &["p", "--wait", "20"]);
+    let server = host.process("one");
+    let guard = host.text("mcp__one__stop_guard", json!({}));
+    (host, vec![server, guard.parse().expect("a process id")])
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_that_stops_its_guard_ends_all_the_same() {
+    for how in ["eof", "-TERM", "-KILL"] {
+        let place = Place::new();
+        let (mut host, ids) = with_stopped_guard(&place);
+        if how == "eof" {
+            assert_eq!(host.end().0, Some(0));
+        } else {
+            let id = host.child.id().to_string();
+            let sent = Command::new("kill").args([how, &id]).status();
+            assert!(sent.expect("kill runs").success());
+            host.ended();
+        }
+        let patience = match how {
+            "-KILL" => Duration::from_secs(2),
+            _ => Duration::ZERO,
+        };
+        assert!(are_gone(&ids, patience), "{how} {ids:?}");
+    }
+}

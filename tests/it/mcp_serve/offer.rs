@@ -178,13 +178,13 @@ fn only_allowed_tools_are_offered_and_called() {
 }
 
 #[test]
-fn names_hold_what_hosts_take_and_the_first_keeps_one() {
+fn names_hold_what_hosts_take_and_tell_servers_apart() {
     let place = Place::new();
     let long = "l".repeat(80);
     package(&place, "p", &[("a.b", &[]), ("a_b", &[]), (&long, &[])]);
     let mut host = Host::start(&place, &["p"]);
     let names = host.names();
-    assert_eq!(names.len(), 28, "{names:?}");
+    assert_eq!(names.len(), 42, "{names:?}");
     assert!(names.iter().all(|name| {
         name.len() <= 64
             && name
@@ -196,10 +196,75 @@ fn names_hold_what_hosts_take_and_the_first_keeps_one() {
         .find(|name| name.starts_with("mcp__lll"))
         .expect("one");
     assert_eq!(long.len(), 64);
+    let second: Vec<_> = names
+        .iter()
+        .filter(|name| name.starts_with("mcp__a_b_") && name.ends_with("__echo"))
+        .collect();
+    assert_eq!(second[0], "mcp__a_b__echo");
+    assert_eq!(second[1].len(), "mcp__a_b_01234567__echo".len());
+    assert_eq!(host.text(second[1], json!({"text": "hi"})), "hi");
+    assert_eq!(host.end(), (Some(0), String::new()));
+    // The same names are those of `tools`, which `call` takes.
+    let listed = run(&place, &["tools", "p", "--allow-stdio"]);
+    assert!(listed.stdout.contains(second[1]), "{listed:?}");
+    let called = run(&place, &["call", "p", "a_b", second[1], "--allow-stdio"]);
+    assert_eq!(called.status, Some(0), "{called:?}");
+}
+
+#[test]
+fn no_server_answers_for_one_that_is_not_up_yet() {
+    let place = Place::new();
+    let late = "--probe=slow:3000";
+    package(
+        &place,
+        "p",
+        &[("my api", &[late]), ("my", &[late]), ("my__own", &[late])],
+    );
+    package(&place, "q", &[("my_api", &[])]);
+    package(&place, "r", &[("my_", &[]), ("p_my_api", &[])]);
+    let list = "mcp__my_api__echo mcp__my__*";
+    let mut command = apkit(&place);
+    command.args(["serve", "p", "q", "r", "--allow-stdio", "--wait", "1"]);
+    let mut host = Host::spawn(command.args(["--allowed-tools", list]));
+    host.greet();
+    assert_eq!(host.names(), ["mcp__q_my_api__echo"]);
+    assert_eq!(
+        host.call("mcp__my_api__echo", json!({}))["error"]["code"],
+        -32602
+    );
+    let first = "mcp__p_my_api__echo".to_owned();
+    assert!(crate::probe::soon(crate::mcp_support::LONG, || host
+        .names()
+        .contains(&first)));
     let (_, errors) = host.end();
-    let collision = "apkit: tool `echo` of server `a_b` is not offered: tool `echo` of server `a.b` has its name mcp__a_b__echo\n";
-    assert_eq!(errors.matches(collision).count(), 1, "{errors}");
-    assert_eq!(errors.lines().count(), 14, "{errors}");
+    assert!(!errors.contains("failed"), "{errors}");
+}
+
+#[test]
+fn a_name_below_another_servers_is_for_that_one_alone() {
+    let place = Place::new();
+    package(&place, "p", &[("a", &["--probe=tools:b__echo,b_"])]);
+    package(&place, "q", &[("a__b", &["--probe=slow:1500"])]);
+    let mut host = Host::start(&place, &["p", "q", "--wait", "0"]);
+    let mut names = Vec::new();
+    let first = "mcp__a__echo".to_owned();
+    assert!(crate::probe::soon(crate::mcp_support::LONG, || {
+        names = host.names();
+        names.contains(&first)
+    }));
+    assert!(names.contains(&"mcp__a__b_".to_owned()), "{names:?}");
+    assert!(
+        !names.iter().any(|name| name.starts_with("mcp__a__b__")),
+        "{names:?}"
+    );
+    let errors = host.end().1;
+    assert_eq!(
+        errors,
+        "apkit: tool `b__echo` of server `a` is not offered: names that begin with mcp__a__b__ are those of server `a__b`\n"
+    );
+    let listed = run(&place, &["tools", "p", "q", "--allow-stdio"]);
+    let hidden = "not offered: its name is one of server `a__b`";
+    assert!(listed.stdout.contains(hidden), "{listed:?}");
 }
 
 #[test]

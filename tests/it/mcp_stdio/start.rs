@@ -165,6 +165,41 @@ async fn a_link_that_was_put_in_the_way_is_not_followed_out() {
     assert!(error.to_string().starts_with("its command "), "{error}");
 }
 
+/// A server may write into its data directory, and could lead its next start out of it.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_working_directory_of_the_data_does_not_become_one_of_the_package() {
+    use std::os::unix::fs::symlink;
+    let place = Place::new();
+    let base = place.path().canonicalize().expect("a directory");
+    let good = process(&place, &[]);
+    for (planned, link, to) in [
+        ("data/w", "data/w", "root"),
+        ("data/w", "data/w", "root/sub"),
+        ("data", "data", "root"),
+        ("data/sub", "data", "root"),
+        ("root/sub", "root/sub", "data"),
+    ] {
+        for (directory, sub) in [("data", "data/other"), ("root", "root/sub")] {
+            let _ = fs::remove_file(base.join(directory));
+            let _ = fs::remove_dir_all(base.join(directory));
+            fs::create_dir_all(base.join(sub)).expect("a directory");
+        }
+        let _ = fs::remove_dir_all(base.join(link));
+        symlink(base.join(to), base.join(link)).expect("a link");
+        let process = Process {
+            cwd: base.join(planned),
+            create_cwd: planned.starts_with("data"),
+            ..good.clone()
+        };
+        let error = probe::start(&process, &limits()).await.expect_err(planned);
+        assert!(
+            matches!(error, StartError::Outside { .. }),
+            "{planned}: {error}"
+        );
+    }
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn what_cannot_be_executed_is_told_at_once_and_why() {

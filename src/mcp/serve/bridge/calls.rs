@@ -13,7 +13,6 @@ use tokio::task::JoinSet;
 use super::Bridge;
 use crate::mcp::arguments;
 use crate::mcp::serve::members::Members;
-use crate::mcp::serve::table::Table;
 use crate::mcp::serve::upstream::{Upstream, lock};
 use crate::mcp::session::{CallError, Heard};
 use crate::spec::near;
@@ -78,7 +77,25 @@ impl Bridge {
         }
         self.settle().await;
         self.renew().await;
-        look().ok_or_else(|| unknown(name, &self.table()))
+        look().ok_or_else(|| self.unknown(name))
+    }
+
+    /// A tool that is not there, and perhaps another that is meant.
+    fn unknown(&self, name: &str) -> ErrorData {
+        let mut text = format!("Unknown tool: {name}");
+        let table = self.table();
+        // A name that shows what its server was given is for the list of tools alone.
+        let may_be_shown = |near: &&str| {
+            let (place, own) = table.find(near)?;
+            Some(self.upstreams.get(place)?.shown(own) == own)
+        };
+        let near = near::nearest(name, table.names());
+        if let Some(near) = near.filter(|near| may_be_shown(near) == Some(true)) {
+            text.push_str("; did you mean ");
+            text.push_str(near);
+            text.push('?');
+        }
+        ErrorData::invalid_params(text, None)
     }
 
     /// Notes a call that is on its way, and how it is cancelled.
@@ -209,14 +226,4 @@ impl Params {
         }
         Self { params, token }
     }
-}
-
-fn unknown(name: &str, table: &Table) -> ErrorData {
-    let mut text = format!("Unknown tool: {name}");
-    if let Some(near) = near::nearest(name, table.names()) {
-        text.push_str("; did you mean ");
-        text.push_str(near);
-        text.push('?');
-    }
-    ErrorData::invalid_params(text, None)
 }
