@@ -11,7 +11,7 @@ use apkit::mcp::serve::{self, Allowed, Report, Server};
 use apkit::render::visible;
 
 use super::args::Common;
-use super::connect::{self, Waiting};
+use super::connect;
 use super::stop::Stop;
 use super::subjects::Subjects;
 use super::trouble::{Trouble, shown};
@@ -47,8 +47,13 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(0..=600))]
     wait: Option<u64>,
 
-    #[command(flatten)]
-    waiting: Waiting,
+    /// How long opening a server and its list of tools may take and, once the input has
+    /// ended, the calls on their way
+    ///
+    /// Until then a call may take as long as its server needs: when it has taken too long is
+    /// for the host to say, which cancels it.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: u64,
 
     #[command(flatten)]
     common: Common,
@@ -58,7 +63,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let allowed = allowed(&arguments.allowed_tools)?;
     let subjects = Subjects::open_some(&arguments.sources, &arguments.common)?;
     let options = serve::Options {
-        session: connect::options(&subjects, arguments.waiting.limit())?,
+        session: connect::options(&subjects, Duration::from_secs(arguments.timeout))?,
         wait: arguments.wait.map(Duration::from_secs),
         allowed,
     };

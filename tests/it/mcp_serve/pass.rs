@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::mcp_support::{Host, package};
+use crate::mcp_support::{Host, package, run};
 use crate::support::Place;
 
 fn host(place: &Place) -> Host {
@@ -88,6 +88,20 @@ fn calls_run_at_the_same_time() {
         "quick"
     );
     host.child.kill().expect("it runs");
+}
+
+#[test]
+fn how_long_a_call_may_take_is_for_the_host_to_say() {
+    let place = Place::new();
+    package(&place, "p", &[("probe", &[])]);
+    let mut host = Host::start(&place, &["p", "--timeout", "2"]);
+    assert_eq!(host.text("mcp__probe__sleep", json!({"ms": 3000})), "slept");
+    let help = run(&place, &["serve", "--help"]).stdout;
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        help.contains("when it has taken too long is for the host to say"),
+        "{help}"
+    );
 }
 
 #[test]
