@@ -1,7 +1,12 @@
 //! What a tool is called with, as people and hosts write it.
 
-use serde_json::Value;
+use std::collections::HashSet;
+use std::fmt;
 
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::members::Members;
 use crate::diagnostic::{LineIndex, Span};
 use crate::document::json::{self, LIMITS};
 use crate::document::{Node, ParseErrorKind, Value as Kind};
@@ -33,23 +38,99 @@ pub enum Unreadable {
         /// From 1, in characters; of the whole text.
         column: usize,
     },
+    /// An object has two members of one name, of which each reader takes another one.
+    #[error("holds a name twice in one object at line {line} column {column}: {name}")]
+    Twice {
+        /// The name.
+        name: String,
+        /// From 1; of the later one.
+        line: usize,
+        /// From 1, in characters.
+        column: usize,
+    },
     /// It is deeper or larger than is read.
     #[error("is JSON that cannot be passed on: {0}")]
     Other(String),
 }
 
-/// Reads a value.
+/// Reads a value, which keeps its text: a server gets every number as it was written.
 ///
 /// # Errors
 ///
 /// The text is no JSON, or JSON that cannot be passed on.
-pub fn read(text: &str) -> Result<Value, Unreadable> {
-    serde_json::from_str(text).map_err(|error| explained(text, error))
+pub fn read(text: &str) -> Result<Box<RawValue>, Unreadable> {
+    let read = serde_json::from_str::<Readable>(text).and_then(|_| serde_json::from_str(text));
+    read.map_err(|error| explained(text, error))
+}
+
+/// The parameters of `tools/call` for this tool.
+pub fn call(tool: &str, arguments: &RawValue) -> Box<RawValue> {
+    let mut members = Members::default();
+    members.set("name", serde_json::Value::from(tool).to_string());
+    members.set("arguments", arguments.get().to_owned());
+    members.raw()
+}
+
+/// A value that every reader takes for the same. Nothing of it is kept.
+struct Readable;
+
+impl<'de> Deserialize<'de> for Readable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Readable;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a value")
+            }
+
+            fn visit_unit<E>(self) -> Result<Readable, E> {
+                Ok(Readable)
+            }
+
+            fn visit_bool<E>(self, _: bool) -> Result<Readable, E> {
+                Ok(Readable)
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<Readable, E> {
+                Ok(Readable)
+            }
+
+            fn visit_u64<E>(self, _: u64) -> Result<Readable, E> {
+                Ok(Readable)
+            }
+
+            fn visit_f64<E>(self, _: f64) -> Result<Readable, E> {
+                Ok(Readable)
+            }
+
+            fn visit_str<E>(self, _: &str) -> Result<Readable, E> {
+                Ok(Readable)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Readable, A::Error> {
+                while items.next_element::<Readable>()?.is_some() {}
+                Ok(Readable)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Readable, A::Error> {
+                let mut names = HashSet::new();
+                while let Some(name) = members.next_key::<String>()? {
+                    if !names.insert(name) {
+                        return Err(A::Error::custom("a name occurs twice in one object"));
+                    }
+                    members.next_value::<Readable>()?;
+                }
+                Ok(Readable)
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
 }
 
 /// Why a text that cannot be read is none.
 fn explained(text: &str, error: serde_json::Error) -> Unreadable {
-    /// The longest number that is shown, in characters.
+    /// The longest number or name that is shown, in characters.
     const SHOWN: usize = 40;
     let document = match json::parse(text.as_bytes(), LIMITS) {
         Ok(document) => document,
@@ -70,6 +151,13 @@ fn explained(text: &str, error: serde_json::Error) -> Unreadable {
             line,
             column,
         };
+    }
+    if let Some(duplicate) = document.duplicates.first() {
+        let span = duplicate.again;
+        let (line, column) = place(span);
+        let name = text.get(span.start..span.end).unwrap_or_default();
+        let name = name.chars().take(SHOWN).collect();
+        return Unreadable::Twice { name, line, column };
     }
     if let Some(span) = document.lone_surrogates.first() {
         let (line, column) = place(*span);

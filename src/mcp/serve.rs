@@ -18,7 +18,6 @@
 mod allowed;
 mod bridge;
 mod host;
-mod members;
 pub mod names;
 mod table;
 #[cfg(test)]

@@ -259,3 +259,13 @@ pub(crate) fn over_http(events: bool) -> Server {
         }
     })
 }
+
+/// Arguments with numbers that a value of JSON in memory changes.
+pub(crate) const NUMBERS: &str =
+    r#"{"a":[18446744073709551616,0.1000000000000000055511151231257827,1.50,-0,1E2],"b":"\u0041"}"#;
+
+/// Whether a request to the server held this text.
+pub(crate) fn has_got(server: &Server, text: &str) -> bool {
+    let mut asked = server.asked().into_iter();
+    asked.any(|asked| String::from_utf8_lossy(&asked.body).contains(text))
+}

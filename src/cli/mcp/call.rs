@@ -110,9 +110,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 /// The arguments of the tool.
-fn given(args: Option<&str>) -> Result<Value, Trouble> {
+fn given(args: Option<&str>) -> Result<Box<RawValue>, Trouble> {
     let text = match args {
-        None => return Ok(json!({})),
+        None => "{}".to_owned(),
         Some("-") => {
             let mut text = String::new();
             let read = io::stdin().read_to_string(&mut text);
@@ -131,13 +131,13 @@ fn given(args: Option<&str>) -> Result<Value, Trouble> {
         },
     };
     let value = arguments::read(&text)?;
-    Err(Trouble::NoObject(match &value {
-        Value::Object(_) => return Ok(value),
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "a list",
+    Err(Trouble::NoObject(match value.get().as_bytes().first() {
+        Some(b'{') => return Ok(value),
+        Some(b'n') => "null",
+        Some(b't' | b'f') => "true or false",
+        Some(b'"') => "a string",
+        Some(b'[') => "a list",
+        _ => "a number",
     }))
 }
 
@@ -149,11 +149,11 @@ async fn call(
     server: &ServerPlan,
     options: &session::Options,
     tool: &str,
-    arguments: Value,
+    given: Box<RawValue>,
 ) -> Result<Answered, Trouble> {
     let opened = connect::open(subjects, package, server, options).await;
     let (session, _logs) = opened.map_err(failed)?;
-    let answer = ask(&session, &server.name, tool, arguments).await;
+    let answer = ask(&session, &server.name, tool, given).await;
     if let Some(stray) = session.stray() {
         note(&format!(
             "server `{}`: {}",
@@ -169,7 +169,7 @@ async fn ask(
     session: &Session,
     server: &str,
     tool: &str,
-    arguments: Value,
+    given: Box<RawValue>,
 ) -> Result<Answered, Trouble> {
     let tools = session.tools().await.map_err(failed)?.tools;
     let own = tools.iter().find(|known| known.name == tool);
@@ -186,7 +186,7 @@ async fn ask(
             known: names().map(str::to_owned).collect(),
         });
     };
-    let params = json!({"name": own.name, "arguments": arguments});
+    let params = arguments::call(&own.name, &given);
     match session.call(params, true).end(session.limit()).await {
         Ok(result) => Ok(Ok(result)),
         Err(CallError::Answered(error)) => Ok(Err(error)),

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::allowed::Allowed;
-use super::members::Members;
 use super::upstream::Upstream;
+use crate::mcp::members::Members;
 
 /// The tools on offer.
 #[derive(Default)]

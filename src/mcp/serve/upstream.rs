@@ -12,8 +12,8 @@ use tokio::time::Instant;
 use super::Launcher;
 use super::allowed::Allowed;
 use super::host::Out;
-use super::members::Members;
 use super::names;
+use crate::mcp::members::Members;
 use crate::mcp::session::{Failure, Logs, Session, Step, Tool};
 
 /// How long a server stays down after its first end; twice as long after each
