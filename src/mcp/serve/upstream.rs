@@ -37,7 +37,7 @@ pub(super) enum State {
     Down(Failure, Arc<[Tool]>, Instant),
     /// It is being started again.
     Again(Arc<[Tool]>),
-    /// It never was of use.
+    /// It never was of use. One that is connected to may become so.
     Failed(Failure),
 }
 
@@ -125,14 +125,19 @@ impl Upstream {
         self.changes.send_modify(|changes| *changes += 1);
     }
 
-    /// Opens the server and keeps it. Ends when it cannot be opened at all.
+    /// Opens the server and keeps it. Ends when a program cannot be started at all;
+    /// what is elsewhere may only be late.
     pub(super) async fn keep(self: Arc<Self>, out: Out, report: Arc<dyn Fn(&str) + Send + Sync>) {
         let mut pause = PAUSE;
+        let mut told = None;
         loop {
             let opened = self.open(&*report).await;
             let failure = match opened {
                 Ok((session, logs, tools)) => {
                     let since = Instant::now();
+                    if matches!(self.state(), State::Failed(_)) {
+                        pause = PAUSE;
+                    }
                     if let Some(level) = &*lock(&self.level) {
                         session.set_level(level.clone());
                     }
@@ -146,11 +151,22 @@ impl Upstream {
                 Err(failure) => failure,
             };
             let failure = self.named(failure);
-            report(&failure.to_string());
             let state = self.state();
-            if matches!(state, State::Opening) {
+            let never = matches!(state, State::Opening | State::Failed(_));
+            let text = failure.to_string();
+            // The same is not told with each attempt.
+            if !never || told.as_ref() != Some(&text) {
+                report(&text);
+                told = Some(text);
+            }
+            if never {
                 self.set(State::Failed(failure));
-                return;
+                if !self.launcher.is_remote() {
+                    return;
+                }
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+                continue;
             }
             let tools = state.tools().into();
             self.set(State::Down(failure, tools, Instant::now() + pause));
