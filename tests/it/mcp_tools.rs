@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::mcp_support::{Host, package, package_of, run};
+use crate::mcp_support::{Host, over_http, package, package_of, run};
 use crate::support::Place;
 use crate::web::{Asked, Reply, Server};
 
@@ -112,6 +112,33 @@ fn programs_are_off_until_they_are_allowed() {
             .starts_with("note: allow programs once: --allow-stdio; for good: "),
         "{listed:?}"
     );
+}
+
+#[test]
+fn how_programs_are_allowed_is_told_of_the_servers_that_are_meant() {
+    let far = over_http(false);
+    let place = Place::new();
+    let entries = json!({
+        "far": {"type": "streamable-http", "url": far.url("/mcp")},
+        "probe": {"type": "stdio", "command": "probe"},
+    });
+    package_of(&place, "p", &entries);
+    for command in ["tools", "check"] {
+        let asked = run(&place, &[command, "p", "--server", "far"]);
+        assert_eq!((asked.status, &*asked.stderr), (Some(0), ""), "{command}");
+        let asked = run(&place, &[command, "p", "--server", "probe"]);
+        assert!(
+            asked.stderr.starts_with("note: allow programs"),
+            "{asked:?}"
+        );
+    }
+    place.write(
+        "store/apkit.toml",
+        "[[remote.deny]]\nhost = \"127.0.0.1\"\n",
+    );
+    let called = run(&place, &["call", "p", "far", "tide"]);
+    assert_eq!(called.status, Some(2));
+    assert!(!called.stderr.contains("allow programs"), "{called:?}");
 }
 
 #[test]

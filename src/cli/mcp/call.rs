@@ -78,7 +78,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     };
     let server = connect::server(&subject.plan, &arguments.server)?;
     if let Err(off) = &server.launch {
-        subjects.tell_how();
+        subjects.tell_how(|meant| meant.name == server.name);
         return Err(Trouble::Off(server.name.clone(), off.clone()).into());
     }
     let package = &subject.plan.package;

@@ -96,7 +96,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             });
         }
     }
-    subjects.tell_how();
+    subjects.tell_how(|_| true);
     let report: Report = Arc::new(|text: &str| {
         let lines: Vec<_> = text.lines().map(visible).collect();
         say(&format!("apkit: {}", lines.join("\n")));

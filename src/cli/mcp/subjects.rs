@@ -145,10 +145,12 @@ impl Subjects {
         })
     }
 
-    /// Says once how programs are allowed, if some are off for want of that.
-    pub(super) fn tell_how(&self) {
+    /// Says once how programs are allowed, if some of those that are meant are off for
+    /// want of that.
+    pub(super) fn tell_how(&self, is_meant: impl Fn(&ServerPlan) -> bool) {
+        let is_kept_off = |server: &ServerPlan| server.launch.as_ref().is_err_and(gate::is_unsaid);
         let mut servers = self.servers();
-        if servers.any(|(_, server)| server.launch.as_ref().is_err_and(gate::is_unsaid)) {
+        if servers.any(|(_, server)| is_meant(server) && is_kept_off(server)) {
             note(&format!(
                 "allow programs once: --allow-stdio; for good: the rule that `apkit mcp plan` shows, in {}",
                 show(&self.rules)

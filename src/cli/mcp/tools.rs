@@ -146,7 +146,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         true => render::write_json(out, &document, true),
         false => document.write(out),
     })?;
-    subjects.tell_how();
+    subjects.tell_how(|server| several.is_meant(server));
     let is_any_off = document.servers.iter().any(|server| server.state != "ok");
     let is_disabled = document.packages.iter().any(Looked::is_disabled);
     Ok(match is_any_off || is_disabled {
