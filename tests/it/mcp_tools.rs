@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::mcp_support::{Host, over_http, package, package_of, run};
-use crate::support::Place;
+use crate::mcp_support::{Host, json as printed, over_http, package, package_of, run};
+use crate::support::{Place, manifest};
 use crate::web::{Asked, Reply, Server};
 
 #[test]
@@ -111,6 +111,31 @@ fn programs_are_off_until_they_are_allowed() {
             .stderr
             .starts_with("note: allow programs once: --allow-stdio; for good: "),
         "{listed:?}"
+    );
+}
+
+#[test]
+fn packages_of_one_name_are_told_apart_by_their_directories() {
+    let place = Place::new();
+    for directory in ["one/kit", "two/kit"] {
+        package(&place, directory, &[("probe", &[])]);
+        place.write(&format!("{directory}/plugin.json"), manifest("kit", ""));
+    }
+    let arguments = ["tools", "one/kit", "two/kit", "--allow-stdio", "--json"];
+    let (status, listed) = printed(&place, &arguments);
+    assert_eq!(status, Some(0), "{listed}");
+    for (at, directory) in [(0, "one/kit"), (1, "two/kit")] {
+        let path = place.path().join(directory).canonicalize();
+        assert_eq!(
+            listed["servers"][at]["path"],
+            json!(path.expect("it is there"))
+        );
+    }
+    let given = [&arguments[..4], &["--credential", "prob:A=env:B"]].concat();
+    let told = run(&place, &given).stderr;
+    assert!(
+        told.contains("probe") && !told.contains("probe, probe"),
+        "{told}"
     );
 }
 

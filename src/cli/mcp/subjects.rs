@@ -189,10 +189,18 @@ impl Subjects {
         }
         match self.keys.servers_given().find(|given| !is_there(given)) {
             None => Ok(()),
-            Some(server) => Err(Failure::NoServer {
-                server: server.to_owned(),
-                known: servers().map(|(_, name)| name.clone()).collect(),
-            }),
+            Some(server) => {
+                let mut known: Vec<String> = Vec::new();
+                for (_, name) in servers() {
+                    if !known.contains(name) {
+                        known.push(name.clone());
+                    }
+                }
+                Err(Failure::NoServer {
+                    server: server.to_owned(),
+                    known,
+                })
+            }
         }
     }
 }

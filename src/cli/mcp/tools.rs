@@ -59,6 +59,8 @@ struct Document<'d> {
 #[derive(Serialize)]
 struct Server<'d> {
     package: &'d str,
+    /// The directory of the package.
+    path: String,
     name: &'d str,
     /// `ok`, `off` or `failed`.
     state: &'static str,
@@ -197,6 +199,7 @@ impl<'d> Server<'d> {
         };
         Self {
             package: &subject.plan.package,
+            path: subject.plan.root.to_string_lossy().into_owned(),
             shown: &subject.label,
             name,
             state,
