@@ -121,7 +121,7 @@ fn packages_of_one_name_are_told_apart_by_their_directories() {
         package(&place, directory, &[("probe", &[])]);
         place.write(&format!("{directory}/plugin.json"), manifest("kit", ""));
     }
-    let arguments = ["tools", "one/kit", "two/kit", "--allow-stdio", "--json"];
+    let arguments = ["tools", "one/kit", "two/kit", "--allow-stdio"];
     let (status, listed) = printed(&place, &arguments);
     assert_eq!(status, Some(0), "{listed}");
     for (at, directory) in [(0, "one/kit"), (1, "two/kit")] {
@@ -131,7 +131,7 @@ fn packages_of_one_name_are_told_apart_by_their_directories() {
             json!(path.expect("it is there"))
         );
     }
-    let given = [&arguments[..4], &["--credential", "prob:A=env:B"]].concat();
+    let given = [&arguments[..4], &["--credential", "prob:A=env:B"][..]].concat();
     let told = run(&place, &given).stderr;
     assert!(
         told.contains("probe") && !told.contains("probe, probe"),
