@@ -2,8 +2,14 @@
 
 mod types;
 
-use serde_json::Value;
+use std::collections::HashSet;
+use std::fmt;
 
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::members::Members;
 use crate::diagnostic::{LineIndex, Span};
 use crate::document::json::{self, LIMITS};
 use crate::document::{Node, ParseErrorKind, Value as Kind};
@@ -35,6 +41,16 @@ pub enum Unreadable {
         /// From 1.
         line: usize,
         /// From 1, in characters; of the whole text.
+        column: usize,
+    },
+    /// An object has two members of one name, of which each reader takes another one.
+    #[error("holds a name twice in one object at line {line} column {column}: {name}")]
+    Twice {
+        /// The name.
+        name: String,
+        /// From 1; of the later one.
+        line: usize,
+        /// From 1, in characters.
         column: usize,
     },
     /// It is deeper or larger than is read.
@@ -90,7 +106,7 @@ fn meant(nearest: Option<&str>) -> String {
 /// # Errors
 ///
 /// The schema takes no such argument, or none of this type. No message shows the value.
-pub fn typed(schema: &Value, name: &str, text: &str) -> Result<Value, Unfitting> {
+pub fn typed(schema: &Value, name: &str, text: &str) -> Result<Box<RawValue>, Unfitting> {
     let Some(types) = Types::of_argument(schema, name) else {
         let properties = schema.get("properties").and_then(Value::as_object);
         let known = properties.into_iter().flatten();
@@ -101,14 +117,19 @@ pub fn typed(schema: &Value, name: &str, text: &str) -> Result<Value, Unfitting>
         });
     };
     if types.are_strings() {
-        return Ok(Value::String(text.to_owned()));
+        return Ok(string(text));
     }
-    match read(text) {
-        Ok(value) if types.take(&value) && !(types.take_strings() && value.is_string()) => {
-            Ok(value)
+    let read = read(text).map(|raw| {
+        // What was read as JSON is some.
+        let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
+        (raw, value)
+    });
+    match read {
+        Ok((raw, value)) if types.take(&value) && !(types.take_strings() && value.is_string()) => {
+            Ok(raw)
         }
-        _ if types.take_strings() => Ok(Value::String(text.to_owned())),
-        Ok(value) => Err(Unfitting::Type {
+        _ if types.take_strings() => Ok(string(text)),
+        Ok((_, value)) => Err(Unfitting::Type {
             name: name.to_owned(),
             expected: types.words(),
             found: types::words_of(&value),
@@ -121,18 +142,101 @@ pub fn typed(schema: &Value, name: &str, text: &str) -> Result<Value, Unfitting>
     }
 }
 
-/// Reads a value.
+fn string(text: &str) -> Box<RawValue> {
+    let string = RawValue::from_string(Value::from(text).to_string());
+    string.unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+/// Reads a value, which keeps its text: a server gets every number as it was written.
 ///
 /// # Errors
 ///
 /// The text is no JSON, or JSON that cannot be passed on.
-pub fn read(text: &str) -> Result<Value, Unreadable> {
-    serde_json::from_str(text).map_err(|error| explained(text, error))
+pub fn read(text: &str) -> Result<Box<RawValue>, Unreadable> {
+    let read = serde_json::from_str::<Readable>(text).and_then(|_| serde_json::from_str(text));
+    read.map_err(|error| explained(text, error))
+}
+
+/// Whether `object` has a member `name`.
+pub fn has(object: &RawValue, name: &str) -> bool {
+    Members::of(object).is_some_and(|members| members.get(name).is_some())
+}
+
+/// `object` with the member `name`, all else as it is written.
+pub fn with(object: &RawValue, name: &str, value: &RawValue) -> Box<RawValue> {
+    let mut members = Members::of(object).unwrap_or_default();
+    members.set(name, value.get().to_owned());
+    members.raw()
+}
+
+/// The parameters of `tools/call` for this tool.
+pub fn call(tool: &str, arguments: &RawValue) -> Box<RawValue> {
+    let mut members = Members::default();
+    members.set("name", serde_json::Value::from(tool).to_string());
+    members.set("arguments", arguments.get().to_owned());
+    members.raw()
+}
+
+/// A value that every reader takes for the same. Nothing of it is kept.
+struct Readable;
+
+impl<'de> Deserialize<'de> for Readable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Readable;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a value")
+            }
+
+            fn visit_unit<E>(self) -> Result<Readable, E> {
+                Ok(Readable)
+            }
+
+            fn visit_bool<E>(self, _: bool) -> Result<Readable, E> {
+                Ok(Readable)
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<Readable, E> {
+                Ok(Readable)
+            }
+
+            fn visit_u64<E>(self, _: u64) -> Result<Readable, E> {
+                Ok(Readable)
+            }
+
+            fn visit_f64<E>(self, _: f64) -> Result<Readable, E> {
+                Ok(Readable)
+            }
+
+            fn visit_str<E>(self, _: &str) -> Result<Readable, E> {
+                Ok(Readable)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Readable, A::Error> {
+                while items.next_element::<Readable>()?.is_some() {}
+                Ok(Readable)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Readable, A::Error> {
+                let mut names = HashSet::new();
+                while let Some(name) = members.next_key::<String>()? {
+                    if !names.insert(name) {
+                        return Err(A::Error::custom("a name occurs twice in one object"));
+                    }
+                    members.next_value::<Readable>()?;
+                }
+                Ok(Readable)
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
 }
 
 /// Why a text that cannot be read is none.
 fn explained(text: &str, error: serde_json::Error) -> Unreadable {
-    /// The longest number that is shown, in characters.
+    /// The longest number or name that is shown, in characters.
     const SHOWN: usize = 40;
     let document = match json::parse(text.as_bytes(), LIMITS) {
         Ok(document) => document,
@@ -153,6 +257,13 @@ fn explained(text: &str, error: serde_json::Error) -> Unreadable {
             line,
             column,
         };
+    }
+    if let Some(duplicate) = document.duplicates.first() {
+        let span = duplicate.again;
+        let (line, column) = place(span);
+        let name = text.get(span.start..span.end).unwrap_or_default();
+        let name = name.chars().take(SHOWN).collect();
+        return Unreadable::Twice { name, line, column };
     }
     if let Some(span) = document.lone_surrogates.first() {
         let (line, column) = place(*span);

@@ -19,6 +19,7 @@ pub mod content;
 pub mod credential;
 pub mod gate;
 pub mod http;
+mod members;
 pub mod plan;
 pub mod serve;
 pub mod session;

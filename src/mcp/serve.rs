@@ -9,7 +9,8 @@
 //! for them no longer than [`Options::wait`]; those that come later are
 //! announced by `notifications/tools/list_changed`. A server that ends takes
 //! nothing along: its calls are answered with an error, and the next call starts
-//! it again, after a pause that grows with each end.
+//! it again, after a pause that grows with each end. One that is connected to and
+//! was not there at the start is tried again after such pauses.
 //!
 //! Of what a host offers nothing is passed down (no roots, no sampling, no
 //! elicitation), and of what servers offer only tools and log messages are
@@ -19,7 +20,6 @@ mod allowed;
 mod bridge;
 mod collisions;
 mod host;
-mod members;
 pub mod names;
 mod pace;
 mod table;
@@ -40,7 +40,7 @@ use tokio::sync::OnceCell;
 pub use allowed::{Allowed, AllowedError, Ignored};
 
 use super::credential::{CredentialError, Credentials};
-use super::plan::ServerPlan;
+use super::plan::{Launch as Planned, ServerPlan};
 use super::session::{self, Failure, Logs, Session, Step};
 
 /// A server to offer.
@@ -95,6 +95,9 @@ type Opening<'l> = Pin<Box<dyn Future<Output = Result<(Session, Logs), Failure>>
 /// Opens sessions with one server.
 trait Launcher: Send + Sync {
     fn open(&self) -> Opening<'_>;
+
+    /// Whether the server is connected to, not started.
+    fn is_remote(&self) -> bool;
 }
 
 struct Launch {
@@ -113,6 +116,11 @@ impl Launcher for Launch {
                 .map_err(|error| Failure::new(&plan.name, Step::Start, error.to_string()))?;
             session::open(plan, given, &self.options).await
         })
+    }
+
+    fn is_remote(&self) -> bool {
+        let launch = &self.server.plan.launch;
+        matches!(launch, Ok(Planned::StreamableHttp(_) | Planned::Sse(_)))
     }
 }
 

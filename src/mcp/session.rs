@@ -252,9 +252,9 @@ impl Session {
         Some(credential::masked(&stray).into_owned())
     }
 
-    /// Calls a tool. `params` are those of `tools/call`; with `progress` the
-    /// server is asked to report it.
-    pub fn call(&self, params: Value, progress: bool) -> Call {
+    /// Calls a tool. `params` are those of `tools/call`, whose text the server gets;
+    /// with `progress` it is asked to report it.
+    pub fn call(&self, params: Box<RawValue>, progress: bool) -> Call {
         self.connection.call("tools/call", params, progress)
     }
 
@@ -267,7 +267,7 @@ impl Session {
     /// no consequence.
     pub fn set_level(&self, params: Value) {
         if self.facts.capabilities.get("logging").is_some() {
-            let call = self.connection.call("logging/setLevel", params, false);
+            let call = self.connection.ask("logging/setLevel", &params);
             let limit = self.call;
             tokio::spawn(async move { call.end(limit).await.ok() });
         }

@@ -17,7 +17,7 @@ use rmcp::model::{
     ServerRequest, ServerResult,
 };
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
@@ -283,16 +283,50 @@ fn member(message: &impl serde::Serialize, name: &str) -> String {
 }
 
 /// A request to a server. `initialize` gets its type, which rmcp's transports
-/// look for; every other keeps its parameters as they are.
-pub(super) fn request(id: RequestId, method: &str, params: Value) -> ClientJsonRpcMessage {
+/// look for; every other keeps the text of its parameters, which [`text`] writes.
+pub(super) fn request(id: RequestId, method: &str, params: &RawValue) -> ClientJsonRpcMessage {
     if method == "initialize"
         && let Some(message) =
             typed(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
     {
         return message;
     }
+    let params = Value::String(params.get().to_owned());
     let request = CustomRequest::new(method, Some(params));
     ClientJsonRpcMessage::request(ClientRequest::CustomRequest(request), id)
+}
+
+/// The text of a message to a server, in one line: that of [`request`] with its
+/// parameters as they were written.
+///
+/// # Errors
+///
+/// A message cannot be written as JSON.
+pub(super) fn text(message: &ClientJsonRpcMessage) -> Result<Vec<u8>, serde_json::Error> {
+    #[derive(Serialize)]
+    struct Written<'t> {
+        jsonrpc: &'static str,
+        id: &'t RequestId,
+        method: &'t str,
+        params: &'t RawValue,
+    }
+    if let ClientJsonRpcMessage::Request(asked) = message
+        && let ClientRequest::CustomRequest(custom) = &asked.request
+        && let Some(Value::String(params)) = &custom.params
+    {
+        let mut text = serde_json::to_vec(&Written {
+            jsonrpc: "2.0",
+            id: &asked.id,
+            method: &custom.method,
+            params: serde_json::from_str(params)?,
+        })?;
+        // Inside texts of JSON there are no ends of lines, outside they are white space.
+        for byte in text.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')) {
+            *byte = b' ';
+        }
+        return Ok(text);
+    }
+    serde_json::to_vec(message)
 }
 
 /// A notification to a server, with its type: rmcp's transports act on some.

@@ -13,15 +13,15 @@ pub use read::{read_regular, read_unlinked};
 pub use replace::Staged;
 #[cfg(unix)]
 pub use unix::{
-    Lock, create_private_dir, detach, exchange, file_id, is_executable, is_own, is_private,
-    is_running, keep_private, make_private_dir, nameless_file, on_interrupt, open_regular,
-    plain_path, try_lock, user_name,
+    Lock, create_private_dir, detach, exchange, file_id, is_executable, is_handed_in, is_own,
+    is_private, is_running, keep_private, make_private_dir, nameless_file, on_interrupt,
+    open_regular, plain_path, try_lock, user_name,
 };
 #[cfg(windows)]
 pub use windows::{
-    Lock, create_private_dir, detach, exchange, file_id, is_executable, is_own, is_private,
-    is_running, keep_private, make_private_dir, nameless_file, on_interrupt, open_regular,
-    plain_path, try_lock, user_name,
+    Lock, create_private_dir, detach, exchange, file_id, is_executable, is_handed_in, is_own,
+    is_private, is_running, keep_private, make_private_dir, nameless_file, on_interrupt,
+    open_regular, plain_path, try_lock, user_name,
 };
 
 /// A name for something that is there for a moment only, unlike those that

@@ -137,6 +137,27 @@ pub fn is_private(metadata: &Metadata) -> bool {
     metadata.mode() & 0o077 == 0
 }
 
+/// Whether the file was handed to this process as it is: it belongs to this user or to
+/// root and lies where nobody can write, or change a mode, through this mount. So container
+/// runtimes hand secrets in.
+pub fn is_handed_in(file: &File) -> io::Result<bool> {
+    let uid = file.metadata()?.uid();
+    let mut mount = std::mem::MaybeUninit::<libc::statvfs>::uninit();
+    #[expect(
+        unsafe_code,
+        reason = "the descriptor is open, and what is written to is as large as the type says"
+    )]
+    let mount = unsafe {
+        if libc::fstatvfs(file.as_raw_fd(), mount.as_mut_ptr()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // It succeeded, and so has written all of it.
+        mount.assume_init()
+    };
+    let is_trusted = uid == 0 || is_own(&file.metadata()?);
+    Ok(is_trusted && mount.f_flag & libc::ST_RDONLY != 0)
+}
+
 /// A path as programs expect it; here that is every path.
 pub fn plain_path(path: &Path) -> PathBuf {
     path.to_owned()

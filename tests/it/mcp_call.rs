@@ -5,7 +5,9 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::mcp_support::{Host, LONG, ODD, apkit, over_http, package, package_of, run};
+use crate::mcp_support::{
+    Host, LONG, NUMBERS, ODD, apkit, has_got, over_http, package, package_of, run,
+};
 use crate::support::{Place, Run, finish};
 use crate::web::{Asked, Reply, Server};
 
@@ -75,6 +77,10 @@ fn arguments_that_are_no_object_start_nothing() {
             "{\"ok\": 1e300, \"a\": \"x\\udc00\"}",
             "failed to read --args: it holds a text with a lone surrogate, half of a character, at line 1 column 20\n",
         ),
+        (
+            "{\"a\": {\"text\": 1, \"te\\u0078t\": 2}}",
+            "failed to read --args: it holds a name twice in one object at line 1 column 19: \"te\\u0078t\"\n",
+        ),
         ("@none.json", "from none.json: "),
     ] {
         let called = call(&place, "echo", args, &[]);
@@ -86,6 +92,30 @@ fn arguments_that_are_no_object_start_nothing() {
         assert!(called.stderr.contains(message), "{called:?}");
     }
     assert!(!place.path().join("store").exists(), "nothing was made");
+}
+
+#[test]
+fn arguments_keep_their_text() {
+    let far = over_http(false);
+    let place = Place::new();
+    let entries = json!({
+        "far": {"type": "streamable-http", "url": far.url("/mcp")},
+        "probe": {"type": "stdio", "command": "probe", "args": ["--probe=heard:heard"]},
+    });
+    package_of(&place, "p", &entries);
+    let spread = NUMBERS.replace(',', "\n, ");
+    for args in [NUMBERS, &spread] {
+        let called = call(&place, "echo", args, &[]);
+        assert_eq!(called.status, Some(0), "{called:?}");
+        let planned = run(&place, &["plan", "p", "--json"]);
+        let plan: Value = serde_json::from_str(&planned.stdout).expect("JSON");
+        let data = std::path::PathBuf::from(plan["data"].as_str().expect("a path"));
+        let line = std::fs::read_to_string(data.join("heard")).expect("it was called");
+        let sent = format!("\"arguments\":{}", args.replace('\n', " "));
+        assert!(line.contains(&sent), "{line}");
+        run(&place, &["call", "p", "far", "tide", "--args", args]);
+        assert!(has_got(&far, &sent), "{:?}", far.asked());
+    }
 }
 
 #[test]

@@ -53,6 +53,46 @@ fn what_has_changed_since_it_was_allowed_is_not_started_again() {
 }
 
 #[test]
+fn a_rule_that_misses_by_a_name_is_told() {
+    let place = Place::new();
+    package(&place, "p", &[("s", &[])]);
+    let rule = |plugin: &str, server: &str| {
+        let digest = digest(&place);
+        let text = format!(
+            "[[stdio.allow]]\nplugin = {plugin:?}\ndigest = {digest:?}\nserver = {server:?}\n"
+        );
+        place.write("store/apkit.toml", text);
+        let planned = run(&place, &["plan", "p", "--json"]);
+        place.write("store/apkit.toml", "");
+        planned
+    };
+    assert_eq!(rule("p", "*").status, Some(0));
+    for (plugin, server) in [("P", "s"), ("p", "t")] {
+        let planned = rule(plugin, server);
+        let plan: Value = serde_json::from_str(&planned.stdout).expect("JSON");
+        let reason = plan["servers"][0]["reason"].as_str().expect("a reason");
+        let told = " names this content, and another package or server";
+        assert!(reason.ends_with(told), "{reason}");
+    }
+    let planned = rule("p*", "s");
+    assert_eq!(planned.status, Some(2));
+    assert!(
+        planned
+            .stderr
+            .contains("apkit.toml:2:10: a rule that allows"),
+        "{planned:?}"
+    );
+    for kind in ["allow", "deny"] {
+        let text = format!("[[remote.{kind}]]\nhost = \"http://127.0.0.1\"\n");
+        place.write("store/apkit.toml", text);
+        let planned = run(&place, &["plan", "p"]);
+        assert_eq!(planned.status, Some(2));
+        let told = "apkit.toml:2:8: a host is a name or an address alone";
+        assert!(planned.stderr.contains(told), "{planned:?}");
+    }
+}
+
+#[test]
 #[cfg(unix)]
 fn what_changes_while_a_credential_is_fetched_is_not_started() {
     let place = Place::new();

@@ -638,6 +638,18 @@ fn slips_with_credentials_end_the_run_and_show_nothing() {
 }
 
 #[test]
+fn help_says_how_one_of_several_servers_is_given_a_credential() {
+    let plans = Plans::new("{}");
+    let help = plans.run(&["--help"]).stdout;
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        help.contains("have a server of that name, write PACKAGE/SERVER"),
+        "{help}"
+    );
+    assert!(help.contains("Nobody but you may read the file"), "{help}");
+}
+
+#[test]
 fn what_is_missing_is_said_beside_what_is_not_allowed() {
     let plans = Plans::new(r#"{"gone": {"type": "stdio", "command": "no-such-program"}}"#);
     let plan = plans.plan(1, &["p"]);

@@ -1,8 +1,10 @@
 //! What a server repeats of the credentials it was given shows up in no message.
 
+use std::io::Write as _;
+
 use serde_json::{Value, json};
 
-use crate::mcp_support::{Host, apkit, package, package_of};
+use crate::mcp_support::{Host, apkit, package, package_of, run};
 use crate::support::{Place, Run, finish};
 use crate::web::{Asked, Reply, Server};
 
@@ -154,4 +156,54 @@ fn names_of_tools_in_messages_are_masked() {
         errors,
         "apkit: tool `[KEY]ü` of server `s` is not offered: tool `[KEY]é` of server `s` has its name\n"
     );
+}
+
+/// As the secrets of containers are: everybody may read them, nobody may change that.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_others_may_read_is_taken_from_a_read_only_mount_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let place = Place::new();
+    package(&place, "p", &[("probe", &[])]);
+    place.write("run/secrets/almanac", "hush");
+    let file = place.path().join("run/secrets/almanac");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o444)).expect("a mode");
+    let credential = format!("probe:API_KEY=file:{}", file.display());
+    let arguments = ["plan", "p", "--allow-stdio", "--credential", &credential];
+    let planned = run(&place, &arguments);
+    assert_eq!(planned.status, Some(1), "{planned:?}");
+    let told = "other users may read it";
+    assert!(planned.stdout.contains(told), "{planned:?}");
+
+    let apkit = apkit(&place);
+    let script = "mount --bind run run && mount -o remount,ro,bind run || exit 77; exec \"$@\"";
+    let mut mounted = std::process::Command::new("unshare");
+    mounted
+        .current_dir(place.path())
+        .args(["--map-root-user", "--mount", "sh", "-c", script, "sh"])
+        .arg(apkit.get_program())
+        .arg("mcp")
+        .args(arguments);
+    for (name, value) in apkit.get_envs() {
+        let more = if name == "PATH" {
+            ":/usr/sbin:/usr/bin:/sbin:/bin"
+        } else {
+            ""
+        };
+        let mut value = value.unwrap_or_default().to_owned();
+        value.push(more);
+        mounted.env(name, value);
+    }
+    let planned = finish(&mut mounted);
+    if matches!(planned.status, Some(1 | 77) | None) && planned.stdout.is_empty() {
+        // Past the harness, which would swallow it.
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED: mcp_secrets: nothing can be mounted here ({planned:?})"
+        );
+        return;
+    }
+    assert_eq!(planned.status, Some(0), "{planned:?}");
+    assert!(planned.stdout.contains("API_KEY from file "), "{planned:?}");
 }

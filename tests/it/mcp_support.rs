@@ -247,29 +247,42 @@ pub(crate) const ODD: &str = r#"{"content":[{"type":"hologram","z":1.50,"a":1234
 /// A server over Streamable HTTP with one tool, that answers with JSON or with
 /// events.
 pub(crate) fn over_http(events: bool) -> Server {
-    Server::new(move |asked: &Asked| {
-        let message: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
-        if asked.method != "POST" {
-            return Reply::new(405, "");
+    Server::new(move |asked: &Asked| far_answer(asked, events))
+}
+
+/// What such a server answers.
+pub(crate) fn far_answer(asked: &Asked, events: bool) -> Reply {
+    let message: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
+    if asked.method != "POST" {
+        return Reply::new(405, "");
+    }
+    let result = match message["method"].as_str() {
+        Some("initialize") => {
+            r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"far","version":"2"}}"#
         }
-        let result = match message["method"].as_str() {
-            Some("initialize") => {
-                r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"far","version":"2"}}"#
-            }
-            Some("tools/list") => {
-                r#"{"tools":[{"name":"tide","inputSchema":{"z":1,"a":2.0},"own":1}]}"#
-            }
-            Some("tools/call") => ODD,
-            _ => return Reply::new(202, ""),
-        };
-        let answer = format!(
-            r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#,
-            message["id"]
-        );
-        match events {
-            true => Reply::new(200, format!("data: {answer}\n\n"))
-                .header("content-type", "text/event-stream"),
-            false => Reply::new(200, answer).header("content-type", "application/json"),
+        Some("tools/list") => {
+            r#"{"tools":[{"name":"tide","inputSchema":{"z":1,"a":2.0},"own":1}]}"#
         }
-    })
+        Some("tools/call") => ODD,
+        _ => return Reply::new(202, ""),
+    };
+    let answer = format!(
+        r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#,
+        message["id"]
+    );
+    match events {
+        true => Reply::new(200, format!("data: {answer}\n\n"))
+            .header("content-type", "text/event-stream"),
+        false => Reply::new(200, answer).header("content-type", "application/json"),
+    }
+}
+
+/// Arguments with numbers that a value of JSON in memory changes.
+pub(crate) const NUMBERS: &str =
+    r#"{"a":[18446744073709551616,0.1000000000000000055511151231257827,1.50,-0,1E2],"b":"\u0041"}"#;
+
+/// Whether a request to the server held this text.
+pub(crate) fn has_got(server: &Server, text: &str) -> bool {
+    let mut asked = server.asked().into_iter();
+    asked.any(|asked| String::from_utf8_lossy(&asked.body).contains(text))
 }

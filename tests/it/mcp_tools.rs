@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::mcp_support::{Host, package, package_of, run};
-use crate::support::Place;
+use crate::mcp_support::{Host, json as printed, over_http, package, package_of, run};
+use crate::support::{Place, manifest};
 use crate::web::{Asked, Reply, Server};
 
 #[test]
@@ -125,6 +125,58 @@ fn programs_are_off_until_they_are_allowed() {
             .starts_with("note: allow programs once: --allow-stdio; for good: "),
         "{listed:?}"
     );
+}
+
+#[test]
+fn packages_of_one_name_are_told_apart_by_their_directories() {
+    let place = Place::new();
+    for directory in ["one/kit", "two/kit"] {
+        package(&place, directory, &[("probe", &[])]);
+        place.write(&format!("{directory}/plugin.json"), manifest("kit", ""));
+    }
+    let arguments = ["tools", "one/kit", "two/kit", "--allow-stdio"];
+    let (status, listed) = printed(&place, &arguments);
+    assert_eq!(status, Some(0), "{listed}");
+    for (at, directory) in [(0, "one/kit"), (1, "two/kit")] {
+        let path = place.path().join(directory).canonicalize();
+        assert_eq!(
+            listed["servers"][at]["path"],
+            json!(path.expect("it is there"))
+        );
+    }
+    let given = [&arguments[..4], &["--credential", "prob:A=env:B"][..]].concat();
+    let told = run(&place, &given).stderr;
+    assert!(
+        told.contains("probe") && !told.contains("probe, probe"),
+        "{told}"
+    );
+}
+
+#[test]
+fn how_programs_are_allowed_is_told_of_the_servers_that_are_meant() {
+    let far = over_http(false);
+    let place = Place::new();
+    let entries = json!({
+        "far": {"type": "streamable-http", "url": far.url("/mcp")},
+        "probe": {"type": "stdio", "command": "probe"},
+    });
+    package_of(&place, "p", &entries);
+    for command in ["tools", "check"] {
+        let asked = run(&place, &[command, "p", "--server", "far"]);
+        assert_eq!((asked.status, &*asked.stderr), (Some(0), ""), "{command}");
+        let asked = run(&place, &[command, "p", "--server", "probe"]);
+        assert!(
+            asked.stderr.starts_with("note: allow programs"),
+            "{asked:?}"
+        );
+    }
+    place.write(
+        "store/apkit.toml",
+        "[[remote.deny]]\nhost = \"127.0.0.1\"\n",
+    );
+    let called = run(&place, &["call", "p", "far", "tide"]);
+    assert_eq!(called.status, Some(2));
+    assert!(!called.stderr.contains("allow programs"), "{called:?}");
 }
 
 #[test]

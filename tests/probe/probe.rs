@@ -17,6 +17,7 @@
 //! | `batch` | start: writes an empty batch; always: writes each message within a batch, behind a 3 |
 //! | `latin` | always: writes ÿ as the one byte that no UTF-8 has |
 //! | `slow:MS` | initialize: answers after so many milliseconds |
+//! | `heard:NAME` | tools/call: writes the message into the file NAME in `PLUGIN_DATA` |
 //! | `calling:NAME` | tools/call: writes the file NAME in `PLUGIN_DATA` |
 //! | `cancelled:NAME` | notifications/cancelled: writes the file NAME in `PLUGIN_DATA` |
 //! | `pages:N` | tools/list: N tools a page |
@@ -116,11 +117,16 @@ pub(crate) fn write_raw(bytes: &[u8]) {
     let _ = out.write_all(bytes).and_then(|()| out.flush());
 }
 
-/// Writes a file in `PLUGIN_DATA`.
+/// Writes a file in `PLUGIN_DATA` with our process id.
 fn mark(name: &str) {
+    write_data(name, &std::process::id().to_string());
+}
+
+/// Writes a file in `PLUGIN_DATA`.
+fn write_data(name: &str, text: &str) {
     let data = std::env::var_os("PLUGIN_DATA").expect("PLUGIN_DATA is set");
     let path = std::path::Path::new(&data).join(name);
-    std::fs::write(path, std::process::id().to_string()).expect("PLUGIN_DATA can be written to");
+    std::fs::write(path, text).expect("PLUGIN_DATA can be written to");
 }
 
 fn main() {
@@ -137,6 +143,9 @@ fn main() {
     for line in io::stdin().lock().lines() {
         let Ok(line) = line else { break };
         let message: Value = serde_json::from_str(&line).expect("the client writes JSON");
+        if let Some(name) = told("heard").filter(|_| message["method"] == "tools/call") {
+            write_data(&name, &line);
+        }
         answer(&server, &message);
     }
     if let Some(name) = told("eof") {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use apkit::mcp::arguments;
 use apkit::mcp::plan::ServerPlan;
@@ -84,7 +84,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     };
     let server = connect::server(&subject.plan, &arguments.server)?;
     if let Err(off) = &server.launch {
-        subjects.tell_how();
+        subjects.tell_how(|meant| meant.name == server.name);
         return Err(Trouble::Off(server.name.clone(), off.clone()).into());
     }
     let package = &subject.plan.package;
@@ -127,8 +127,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// The arguments of the tool, as they were given.
 struct Given {
-    /// Those of `--args`.
-    whole: Map<String, Value>,
+    /// The object of `--args`.
+    whole: Box<RawValue>,
     /// Those of `--arg`: names and texts.
     single: Vec<(String, String)>,
 }
@@ -143,7 +143,7 @@ impl Given {
                 let name = name.to_owned();
                 Err(Trouble::ArgumentTwice { name, by })
             };
-            if whole.contains_key(name) {
+            if arguments::has(&whole, name) {
                 return twice("by --args");
             }
             if single.iter().any(|(known, _)| known == name) {
@@ -155,23 +155,23 @@ impl Given {
     }
 
     /// All of them for a tool.
-    fn for_tool(self, tool: &Tool) -> Result<Value, Trouble> {
+    fn for_tool(self, tool: &Tool) -> Result<Box<RawValue>, Trouble> {
         let mut all = self.whole;
         // What holds a number that nobody reads says nothing about types here.
         let definition: Value = serde_json::from_str(tool.raw.get()).unwrap_or_default();
         let schema = definition.get("inputSchema").unwrap_or(&Value::Null);
         for (name, text) in self.single {
             let value = arguments::typed(schema, &name, &text)?;
-            all.insert(name, value);
+            all = arguments::with(&all, &name, &value);
         }
-        Ok(Value::Object(all))
+        Ok(all)
     }
 }
 
 /// The object of `--args`.
-fn whole(args: Option<&str>) -> Result<Map<String, Value>, Trouble> {
+fn whole(args: Option<&str>) -> Result<Box<RawValue>, Trouble> {
     let text = match args {
-        None => return Ok(Map::new()),
+        None => "{}".to_owned(),
         Some("-") => {
             let mut text = String::new();
             let read = io::stdin().read_to_string(&mut text);
@@ -190,13 +190,13 @@ fn whole(args: Option<&str>) -> Result<Map<String, Value>, Trouble> {
         },
     };
     let value = arguments::read(&text)?;
-    Err(Trouble::NoObject(match value {
-        Value::Object(object) => return Ok(object),
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "a list",
+    Err(Trouble::NoObject(match value.get().as_bytes().first() {
+        Some(b'{') => return Ok(value),
+        Some(b'n') => "null",
+        Some(b't' | b'f') => "true or false",
+        Some(b'"') => "a string",
+        Some(b'[') => "a list",
+        _ => "a number",
     }))
 }
 
@@ -256,7 +256,7 @@ async fn ask(
             known: names().map(shown).collect(),
         });
     };
-    let params = json!({"name": own.name, "arguments": given.for_tool(own)?});
+    let params = arguments::call(&own.name, &given.for_tool(own)?);
     match session.call(params, true).end(session.limit()).await {
         Ok(result) => Ok(Ok(result)),
         Err(CallError::Answered(error)) => Ok(Err(error)),

@@ -109,7 +109,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         true => render::write_json(out, &document, true),
         false => document.write(out),
     })?;
-    subjects.tell_how();
+    subjects.tell_how(|server| several.is_meant(server));
     let is_bad = |server: &Checked<'_>| match server.state {
         "failed" => true,
         "off" => arguments.strict,

@@ -93,6 +93,7 @@ impl<'r> Rules<'r> {
             }
             Some(Start::Unsaid {
                 other_content: Some(rule),
+                ..
             }) => {
                 why.push_str(&format!(
                     "; the rule {rule} is for another content: the package changed since it was written"
@@ -112,6 +113,12 @@ impl<'r> Rules<'r> {
                 }
                 why.push_str("; look at it, and put the digest that `apkit mcp plan` shows there");
             }
+            Some(Start::Unsaid {
+                elsewhere: Some(rule),
+                ..
+            }) => why.push_str(&format!(
+                "; the rule {rule} names this content, and another package or server"
+            )),
             _ => {}
         }
         let project = self.project.map(|project| project.start(&program));

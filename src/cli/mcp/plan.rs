@@ -49,7 +49,7 @@ pub(super) fn run(arguments: &args::Plan, color: When) -> Result<Exit, Failure> 
     }
     // The text ends with the rule itself.
     if arguments.json {
-        subjects.tell_how();
+        subjects.tell_how(|_| true);
     }
     Ok(exit)
 }

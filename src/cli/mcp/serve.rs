@@ -12,7 +12,7 @@ use apkit::mcp::serve::{self, Allowed, Report, Server};
 use apkit::render::visible;
 
 use super::args::Common;
-use super::connect::{self, Waiting};
+use super::connect;
 use super::reports::Reports;
 use super::stop::Stop;
 use super::subjects::Subjects;
@@ -49,8 +49,13 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(0..=600))]
     wait: Option<u64>,
 
-    #[command(flatten)]
-    waiting: Waiting,
+    /// How long opening a server and its list of tools may take and, once the input has
+    /// ended, the calls on their way
+    ///
+    /// Until then a call may take as long as its server needs: when it has taken too long is
+    /// for the host to say, which cancels it.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: u64,
 
     #[command(flatten)]
     common: Common,
@@ -68,7 +73,7 @@ fn serve(arguments: &Arguments, reports: &Reports) -> Result<Exit, Failure> {
     let allowed = allowed(&arguments.allowed_tools, tell)?;
     let subjects = Subjects::open_some(&arguments.sources, &arguments.common)?;
     let options = serve::Options {
-        session: connect::options(&subjects, arguments.waiting.limit())?,
+        session: connect::options(&subjects, Duration::from_secs(arguments.timeout))?,
         wait: arguments.wait.map(Duration::from_secs),
         allowed,
     };
@@ -110,7 +115,7 @@ fn serve(arguments: &Arguments, reports: &Reports) -> Result<Exit, Failure> {
             });
         }
     }
-    if let Some(how) = subjects.how() {
+    if let Some(how) = subjects.how(|_| true) {
         reports.tell(&format!("note: {how}"));
     }
     let reports = reports.clone();

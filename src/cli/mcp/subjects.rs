@@ -138,17 +138,19 @@ impl Subjects {
         })
     }
 
-    /// Says once how programs are allowed, if some are off for want of that.
-    pub(super) fn tell_how(&self) {
-        if let Some(how) = self.how() {
+    /// Says once how programs are allowed, if some of those that are meant are off for
+    /// want of that.
+    pub(super) fn tell_how(&self, is_meant: impl Fn(&ServerPlan) -> bool) {
+        if let Some(how) = self.how(is_meant) {
             note(&how);
         }
     }
 
-    /// How programs are allowed, if some are off for want of that.
-    pub(super) fn how(&self) -> Option<String> {
-        let mut plans = self.all.iter().flat_map(|subject| &subject.plan.servers);
-        let is_any = plans.any(|server| server.launch.as_ref().is_err_and(gate::is_unsaid));
+    /// How programs are allowed, if some of those that are meant are off for want of that.
+    pub(super) fn how(&self, is_meant: impl Fn(&ServerPlan) -> bool) -> Option<String> {
+        let is_kept_off = |server: &ServerPlan| server.launch.as_ref().is_err_and(gate::is_unsaid);
+        let mut servers = self.servers();
+        let is_any = servers.any(|(_, server)| is_meant(server) && is_kept_off(server));
         is_any.then(|| format!(
             "allow programs once: --allow-stdio; for good: the rule that `apkit mcp plan` shows, in {}",
             show(&self.rules)
@@ -186,10 +188,18 @@ impl Subjects {
         }
         match self.keys.servers_given().find(|given| !is_there(given)) {
             None => Ok(()),
-            Some(server) => Err(Failure::NoServer {
-                server: server.to_owned(),
-                known: servers().map(|(_, name)| name.clone()).collect(),
-            }),
+            Some(server) => {
+                let mut known: Vec<String> = Vec::new();
+                for (_, name) in servers() {
+                    if !known.contains(name) {
+                        known.push(name.clone());
+                    }
+                }
+                Err(Failure::NoServer {
+                    server: server.to_owned(),
+                    known,
+                })
+            }
         }
     }
 }

@@ -60,6 +60,8 @@ struct Document<'d> {
 #[derive(Serialize)]
 struct Server<'d> {
     package: &'d str,
+    /// The directory of the package.
+    path: String,
     name: &'d str,
     /// `ok`, `off` or `failed`.
     state: &'static str,
@@ -151,7 +153,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         true => render::write_json(out, &document, true),
         false => document.write(out),
     })?;
-    subjects.tell_how();
+    subjects.tell_how(|server| several.is_meant(server));
     let is_any_off = document.servers.iter().any(|server| server.state != "ok");
     let is_disabled = document.packages.iter().any(Looked::is_disabled);
     Ok(match is_any_off || is_disabled {
@@ -207,6 +209,7 @@ impl<'d> Server<'d> {
         };
         Self {
             package: &subject.plan.package,
+            path: subject.plan.root.to_string_lossy().into_owned(),
             shown: &subject.label,
             label,
             name,

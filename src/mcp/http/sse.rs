@@ -21,6 +21,7 @@ use super::Watch;
 use super::exchange::{EVENTS, Exchange, JSON, own};
 use super::failure::{Failure, Hint};
 use super::headers::Field;
+use crate::mcp::wire;
 use crate::net::{Method, shown};
 
 /// How many messages of the server wait to be taken.
@@ -136,7 +137,7 @@ impl Line {
             address: shown(&self.exchange.home),
             detail: error.to_string(),
         };
-        let body = serde_json::to_vec(&message).map_err(bad)?;
+        let body = wire::text(&message).map_err(bad)?;
         let (id, begins) = match &message {
             ClientJsonRpcMessage::Request(asked) => (
                 Some(serde_json::to_value(&asked.id).map_err(bad)?),

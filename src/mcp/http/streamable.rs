@@ -136,7 +136,7 @@ impl Client {
         session: Option<Arc<str>>,
         own_headers: Own,
     ) -> Result<StreamableHttpPostResponse, Error> {
-        let body = serde_json::to_vec(&message)?;
+        let body = wire::text(&message)?;
         let request = match &message {
             ClientJsonRpcMessage::Request(request) => Some(serde_json::to_value(&request.id)?),
             _ => None,

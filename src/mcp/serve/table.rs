@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::allowed::Allowed;
 use super::collisions::Collisions;
-use super::members::Members;
 use super::names::{self, Spaces};
 use super::upstream::Upstream;
+use crate::mcp::members::Members;
 
 /// The tools on offer.
 #[derive(Default)]

@@ -12,11 +12,11 @@ use tokio::time::Instant;
 use super::allowed::Allowed;
 use super::collisions::Told;
 use super::host::Out;
-use super::members::Members;
 use super::names;
 use super::pace::Pace;
 use super::{Launcher, Report};
 use crate::mcp::credential::Secrets;
+use crate::mcp::members::Members;
 use crate::mcp::session::{Failure, Logs, Session, Step, Tool};
 
 /// How long a server stays down after its first end; twice as long after each
@@ -40,7 +40,7 @@ pub(super) enum State {
     Down(Failure, Arc<[Tool]>, Instant),
     /// It is being started again.
     Again(Arc<[Tool]>),
-    /// It never was of use.
+    /// It never was of use. One that is connected to may become so.
     Failed(Failure),
 }
 
@@ -150,16 +150,21 @@ impl Upstream {
         })
     }
 
-    /// Opens the server and keeps it. Ends when it cannot be opened at all.
+    /// Opens the server and keeps it. Ends when a program cannot be started at all, or
+    /// there is no credential; what is elsewhere may only be late.
     pub(super) async fn keep(self: Arc<Self>, out: Out, report: Report) {
         let report = self.paced(report);
         let mut pause = PAUSE;
+        let mut told = None;
         loop {
             let opened = self.open(&*report).await;
             let failure = match opened {
                 Ok((session, logs, tools)) => {
                     let since = Instant::now();
                     *lock(&self.secrets) = session.secrets().clone();
+                    if matches!(self.state(), State::Failed(_)) {
+                        pause = PAUSE;
+                    }
                     if let Some(level) = &*lock(&self.level) {
                         session.set_level(level.clone());
                     }
@@ -173,11 +178,25 @@ impl Upstream {
                 Err(failure) => failure,
             };
             let failure = self.named(failure);
-            report(&failure.to_string());
             let state = self.state();
-            if matches!(state, State::Opening) {
+            let never = matches!(state, State::Opening | State::Failed(_));
+            let text = failure.to_string();
+            // The same is not told with each attempt.
+            if !never || told.as_ref() != Some(&text) {
+                report(&text);
+                told = Some(text);
+            }
+            if never {
+                // What is given to a remote server comes from this machine: to ask a
+                // keyring again and again would bother somebody.
+                let may_come = self.launcher.is_remote() && failure.step != Step::Start;
                 self.set(State::Failed(failure));
-                return;
+                if !may_come {
+                    return;
+                }
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+                continue;
             }
             let tools = state.tools().into();
             self.set(State::Down(failure, tools, Instant::now() + pause));

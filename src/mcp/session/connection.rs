@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use rmcp::RoleClient;
 use rmcp::transport::Transport;
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::failure::{CallError, Failure, Step};
 use super::room::Room;
 use crate::mcp::credential::Secrets;
+use crate::mcp::members::Members;
 use carrier::Carrier;
 
 /// How many log messages wait for whoever reads them; the next ones are dropped.
@@ -53,7 +54,7 @@ enum Command {
     Request {
         id: u64,
         method: &'static str,
-        params: Value,
+        params: Box<RawValue>,
         waiting: Waiting,
     },
     /// Dropped when the notification is on its way or cannot be.
@@ -116,13 +117,15 @@ impl Connection {
     }
 
     /// Sends a request. With `progress`, the server is asked to report.
-    pub(super) fn call(&self, method: &'static str, mut params: Value, progress: bool) -> Call {
+    pub(super) fn call(
+        &self,
+        method: &'static str,
+        mut params: Box<RawValue>,
+        progress: bool,
+    ) -> Call {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        if progress && let Some(params) = params.as_object_mut() {
-            let meta = params.entry("_meta").or_insert_with(|| json!({}));
-            if let Some(meta) = meta.as_object_mut() {
-                meta.insert("progressToken".to_owned(), json!(id));
-            }
+        if progress {
+            params = with_token(params, id);
         }
         let (answer, answered) = oneshot::channel();
         let (report, reports) = mpsc::channel(PROGRESS);
@@ -145,6 +148,13 @@ impl Connection {
             connection: self.clone(),
             open: true,
         }
+    }
+
+    /// Sends a request of our own.
+    pub(super) fn ask(&self, method: &'static str, params: &Value) -> Call {
+        // Whatever is a value can be written.
+        let params = to_raw_value(params).unwrap_or_else(|_| RawValue::NULL.to_owned());
+        self.call(method, params, false)
     }
 
     /// Sends a notification, and waits until it is sent: over HTTP, what follows
@@ -171,6 +181,23 @@ impl Connection {
         let _ = self.commands.send(Command::Close);
         self.ended().await;
     }
+}
+
+/// Parameters that ask for progress by this token.
+fn with_token(params: Box<RawValue>, token: u64) -> Box<RawValue> {
+    let Some(mut members) = Members::of(&params) else {
+        return params;
+    };
+    let meta = match members.get("_meta") {
+        Some(meta) => Members::of(meta),
+        None => Some(Members::default()),
+    };
+    let Some(mut meta) = meta else {
+        return params;
+    };
+    meta.set("progressToken", token.to_string());
+    members.set("_meta", meta.text());
+    members.raw()
 }
 
 /// A request on its way. Dropped before its end, it is cancelled.

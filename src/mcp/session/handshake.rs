@@ -46,7 +46,7 @@ pub(super) async fn initialize(server: &str, connection: &Connection) -> Result<
         "capabilities": {},
         "clientInfo": {"name": "apkit", "version": env!("CARGO_PKG_VERSION")},
     });
-    let answer = connection.call("initialize", params, false).end(None).await;
+    let answer = connection.ask("initialize", &params).end(None).await;
     let answer = answer.map_err(|error| {
         let error = error.without(connection.secrets());
         error.during(server, Step::Initialize)

@@ -6,6 +6,10 @@ use serde_json::{Value, json};
 use super::fake::{self, Lines, answer, options, say, usual};
 use super::*;
 
+fn raw(value: Value) -> Box<RawValue> {
+    serde_json::value::to_raw_value(&value).expect("JSON")
+}
+
 /// A session with a server that answers `method` by `reply` and all else as usual.
 async fn with(
     method: &'static str,
@@ -174,7 +178,7 @@ async fn results_keep_their_text() {
     });
     let session = session.await.unwrap();
     let answer = session
-        .call(json!({"name": "x"}), false)
+        .call(raw(json!({"name": "x"})), false)
         .end(None)
         .await
         .unwrap();
@@ -204,7 +208,7 @@ async fn progress_gives_a_call_more_time() {
     };
     let session = with("tools/call", script).await.unwrap();
     let params = json!({"name": "x", "_meta": {"own": 1}});
-    let call = session.call(params, true);
+    let call = session.call(raw(params), true);
     assert_eq!(
         call.end(Some(Duration::from_millis(400)))
             .await
@@ -227,7 +231,7 @@ async fn what_is_not_waited_for_is_cancelled() {
     };
     let (session, _logs) = fake::session("api", &options(), script).await.unwrap();
     let late = session
-        .call(json!({"name": "x"}), false)
+        .call(raw(json!({"name": "x"})), false)
         .end(Some(Duration::from_millis(20)));
     let failure = late.await.unwrap_err().during("api", Step::Serve);
     assert_eq!(failure.cause, "no answer within 0.02 s");
@@ -235,10 +239,10 @@ async fn what_is_not_waited_for_is_cancelled() {
         cancelled.recv().await.unwrap(),
         json!({"requestId": 2, "reason": "no answer within 0.02 s"})
     );
-    drop(session.call(json!({"name": "x"}), false));
+    drop(session.call(raw(json!({"name": "x"})), false));
     assert_eq!(cancelled.recv().await.unwrap(), json!({"requestId": 3}));
     session
-        .call(json!({"name": "x"}), false)
+        .call(raw(json!({"name": "x"})), false)
         .cancel(Some("enough".to_owned()));
     assert_eq!(
         cancelled.recv().await.unwrap(),
@@ -285,13 +289,19 @@ async fn the_end_of_a_server_ends_its_calls() {
         script(message, lines)
     };
     let (session, _logs) = fake::session("api", &options(), script).await.unwrap();
-    let call = session.call(json!({"name": "die"}), false).end(None).await;
+    let call = session
+        .call(raw(json!({"name": "die"})), false)
+        .end(None)
+        .await;
     let failure = call.unwrap_err().during("api", Step::Serve);
     assert_eq!(
         failure.to_string(),
         "server `api` failed: the server ended the connection\n  | the last line"
     );
     assert_eq!(session.ended().await.cause, failure.cause);
-    let after = session.call(json!({"name": "x"}), false).end(None).await;
+    let after = session
+        .call(raw(json!({"name": "x"})), false)
+        .end(None)
+        .await;
     assert!(matches!(after, Err(CallError::Failed(_))));
 }

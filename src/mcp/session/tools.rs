@@ -84,7 +84,7 @@ async fn pages(server: &str, facts: &Facts, connection: &Connection) -> Result<L
             Some(cursor) => json!({"cursor": cursor}),
             None => json!({}),
         };
-        let answer = connection.call("tools/list", params, false).end(None).await;
+        let answer = connection.ask("tools/list", &params).end(None).await;
         let answer =
             answer.map_err(|error| error.without(secrets).during(server, Step::ListTools))?;
         bytes = bytes.saturating_add(answer.get().len());

@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 
 use super::Limits;
 use super::error::SendError;
+use crate::mcp::wire;
 
 /// How long messages that wait already are still written when the input is to end.
 const FLUSH: Duration = Duration::from_millis(500);
@@ -66,7 +67,7 @@ impl Queue {
         message: &TxJsonRpcMessage<RoleClient>,
     ) -> Result<oneshot::Receiver<Result<(), SendError>>, SendError> {
         let sender = self.sender.as_ref().ok_or(SendError::Closed)?;
-        let mut line = serde_json::to_vec(message).map_err(SendError::Json)?;
+        let mut line = wire::text(message).map_err(SendError::Json)?;
         line.push(b'\n');
         let length = line.len();
         let before = self.unsent.fetch_add(length, Ordering::Relaxed);

@@ -57,7 +57,7 @@ pub(super) struct RemoteText {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StartText {
-    plugin: String,
+    plugin: Spanned<String>,
     digest: Spanned<String>,
     server: Option<String>,
 }
@@ -108,6 +108,8 @@ pub enum Start {
         /// A rule about the same package that is for another content of it, with
         /// its place.
         other_content: Option<String>,
+        /// A rule that names this content, and another package or server.
+        elsewhere: Option<String>,
     },
 }
 
@@ -150,7 +152,7 @@ impl Policy {
 
     /// What the rules say of starting a program.
     pub fn start(&self, program: &Program<'_>) -> Start {
-        let mut other_content = None;
+        let (mut other_content, mut elsewhere) = (None, None);
         let mut is_allowed = false;
         for file in &self.files {
             let rules = &file.servers;
@@ -164,27 +166,27 @@ impl Policy {
                     reason,
                 ));
             }
-            for rule in rules
-                .start
-                .iter()
-                .filter(|rule| rule.text.is_about(program))
-            {
+            for rule in &rules.start {
                 let wanted = rule.text.digest.get_ref();
-                if program
+                let is_content = program
                     .digest
-                    .is_some_and(|digest| digest.to_string() == *wanted)
-                {
-                    is_allowed = true;
-                } else {
-                    other_content =
-                        Some(written("stdio.allow", &rule.text.conditions(), &rule.place));
+                    .is_some_and(|digest| digest.to_string() == *wanted);
+                let written = || written("stdio.allow", &rule.text.conditions(), &rule.place);
+                match (rule.text.is_about(program), is_content) {
+                    (true, true) => is_allowed = true,
+                    (true, false) => other_content = Some(written()),
+                    (false, true) => elsewhere = Some(written()),
+                    (false, false) => {}
                 }
             }
         }
         if is_allowed {
             Start::Allowed
         } else {
-            Start::Unsaid { other_content }
+            Start::Unsaid {
+                other_content,
+                elsewhere,
+            }
         }
     }
 
@@ -242,6 +244,11 @@ impl Rules {
         place: &dyn Fn(Range<usize>) -> Place,
     ) -> Result<Self, (Range<usize>, String)> {
         for rule in &stdio.allow {
+            if rule.get_ref().plugin.get_ref().contains('*') {
+                let problem =
+                    "a rule that allows programs names one package: `*` stands for no text here";
+                return Err((rule.get_ref().plugin.span(), problem.to_owned()));
+            }
             let digest = &rule.get_ref().digest;
             digest
                 .get_ref()
@@ -251,6 +258,10 @@ impl Rules {
         let reach = remote.allow.iter().map(|rule| Some(&rule.get_ref().host));
         let avoid = remote.deny.iter().map(|rule| rule.get_ref().host.as_ref());
         for host in reach.chain(avoid).flatten() {
+            if host.get_ref().contains('/') {
+                let problem = "a host is a name or an address alone, such as *.example.com";
+                return Err((host.span(), problem.to_owned()));
+            }
             if has_port(host.get_ref()) {
                 let problem = "a host has no port; a rule holds for all ports of a host";
                 return Err((host.span(), problem.to_owned()));
@@ -291,12 +302,12 @@ impl StartText {
     fn is_about(&self, program: &Program<'_>) -> bool {
         // Case counts in what allows: another case is another server.
         let is_it = |pattern: &String| pattern::fits(pattern, program.server);
-        self.plugin == program.plugin && self.server.as_ref().is_none_or(is_it)
+        self.plugin.get_ref() == program.plugin && self.server.as_ref().is_none_or(is_it)
     }
 
     fn conditions(&self) -> String {
         conditions(&[
-            ("plugin", Some(&self.plugin)),
+            ("plugin", Some(self.plugin.get_ref())),
             ("digest", Some(self.digest.get_ref())),
             ("server", self.server.as_deref()),
         ])

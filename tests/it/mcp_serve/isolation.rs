@@ -1,11 +1,15 @@
 //! A server that misbehaves costs its own tools.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::mcp_support::{Host, LONG, package};
+use crate::mcp_support::{Host, LONG, far_answer, package, package_of};
 use crate::support::Place;
+use crate::web::{Asked, Reply, Server};
 
 #[test]
 fn bad_servers_cost_their_own_tools_alone() {
@@ -33,6 +37,36 @@ fn bad_servers_cost_their_own_tools_alone() {
     ] {
         assert!(errors.contains(reason), "{errors}");
     }
+}
+
+#[test]
+fn a_remote_server_that_is_not_there_at_the_start_comes_later() {
+    let is_up = Arc::new(AtomicBool::new(false));
+    let up = Arc::clone(&is_up);
+    let far = Server::new(move |asked: &Asked| match up.load(Ordering::SeqCst) {
+        true => far_answer(asked, false),
+        false => Reply::new(503, "not yet"),
+    });
+    let place = Place::new();
+    let entries = json!({
+        "far": {"type": "streamable-http", "url": far.url("/mcp")},
+        "probe": {"type": "stdio", "command": "probe", "args": ["--probe=exit:3"]},
+    });
+    package_of(&place, "p", &entries);
+    let mut host = Host::start(&place, &["p"]);
+    assert!(host.names().is_empty());
+    let seen = far.asked().len();
+    let begun = Instant::now();
+    while far.asked().len() < seen + 2 {
+        assert!(begun.elapsed() < LONG, "it is tried again");
+        thread::sleep(Duration::from_millis(20));
+    }
+    is_up.store(true, Ordering::SeqCst);
+    assert_eq!(host.next()["method"], "notifications/tools/list_changed");
+    assert_eq!(host.names(), ["mcp__far__tide"]);
+    let (_, errors) = host.end();
+    assert_eq!(errors.matches("`far`").count(), 1, "{errors}");
+    assert_eq!(errors.matches("`probe`").count(), 1, "{errors}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::mcp_support::{Host, package};
+use crate::mcp_support::{Host, NUMBERS, has_got, over_http, package, package_of, run};
 use crate::support::Place;
 
 fn host(place: &Place) -> Host {
@@ -91,6 +91,38 @@ fn calls_run_at_the_same_time() {
 }
 
 #[test]
+fn arguments_keep_their_text() {
+    let far = over_http(false);
+    let place = Place::new();
+    let entries = json!({"far": {"type": "streamable-http", "url": far.url("/mcp")}});
+    package_of(&place, "p", &entries);
+    let mut host = Host::start(&place, &["p"]);
+    host.send_text(&format!(
+        r#"{{"jsonrpc":"2.0","id":"n","method":"tools/call","params":{{"arguments":{NUMBERS},"name":"mcp__far__tide","_meta":{{"progressToken":18446744073709551616,"own":1.0}},"more":1.50}}}}"#
+    ));
+    assert_eq!(host.next()["id"], "n");
+    let sent = format!(
+        r#""params":{{"arguments":{NUMBERS},"name":"tide","_meta":{{"own":1.0,"progressToken":"#
+    );
+    assert!(has_got(&far, &sent), "{:?}", far.asked());
+    assert!(has_got(&far, r#","more":1.50}"#));
+}
+
+#[test]
+fn how_long_a_call_may_take_is_for_the_host_to_say() {
+    let place = Place::new();
+    package(&place, "p", &[("probe", &[])]);
+    let mut host = Host::start(&place, &["p", "--timeout", "2"]);
+    assert_eq!(host.text("mcp__probe__sleep", json!({"ms": 3000})), "slept");
+    let help = run(&place, &["serve", "--help"]).stdout;
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        help.contains("when it has taken too long is for the host to say"),
+        "{help}"
+    );
+}
+
+#[test]
 fn what_cannot_be_passed_on_is_told() {
     let place = Place::new();
     package(&place, "p", &[("probe", &[])]);
@@ -104,6 +136,10 @@ fn what_cannot_be_passed_on_is_told() {
         (
             r#"{"s":"\ud800"}"#,
             "holds a text with a lone surrogate, half of a character, at line 1 column 45",
+        ),
+        (
+            r#"{"a":1,"a":2}"#,
+            "holds a name twice in one object at line 1 column 47: \"a\"",
         ),
         (&deep, "is JSON that cannot be passed on: "),
     ] {

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::Bridge;
 use crate::mcp::arguments;
-use crate::mcp::serve::members::Members;
+use crate::mcp::members::Members;
 use crate::mcp::serve::upstream::{Upstream, lock};
 use crate::mcp::session::{CallError, Heard};
 use crate::spec::near;
@@ -156,7 +156,7 @@ impl Bridge {
             match heard {
                 Heard::Progress(progress) => {
                     if let (Some(token), Some(mut members)) = (&token, Members::of(&progress)) {
-                        members.set("progressToken", token.to_string());
+                        members.set("progressToken", token.get().to_owned());
                         self.out
                             .notify("notifications/progress", &members.text())
                             .await;
@@ -181,7 +181,7 @@ impl Bridge {
 }
 
 /// The tool that is called, and the parameters of the call.
-fn called(params: Option<&RawValue>) -> Result<(String, Value), String> {
+fn called(params: Option<&RawValue>) -> Result<(String, Box<RawValue>), String> {
     let text = params.map_or("null", RawValue::get);
     let Ok(Named { name }) = serde_json::from_str(text) else {
         return Err("tools/call needs the name of a tool".to_owned());
@@ -207,23 +207,27 @@ struct Cancelled<'t> {
 
 /// What a server is asked, and the token by which the host wants progress.
 struct Params {
-    params: Value,
-    token: Option<Value>,
+    params: Box<RawValue>,
+    token: Option<Box<RawValue>>,
 }
 
 impl Params {
     /// The host's parameters with the tool's own name, and without its token.
-    fn of(mut params: Value, own: String) -> Self {
+    fn of(params: Box<RawValue>, own: String) -> Self {
         let mut token = None;
-        if let Some(params) = params.as_object_mut() {
-            params.insert("name".to_owned(), Value::String(own));
-            if let Some(Value::Object(meta)) = params.get_mut("_meta") {
-                token = meta.remove("progressToken");
-                if meta.is_empty() {
-                    params.remove("_meta");
-                }
+        let Some(mut members) = Members::of(&params) else {
+            return Self { params, token };
+        };
+        members.set("name", Value::String(own).to_string());
+        if let Some(mut meta) = members.get("_meta").and_then(Members::of) {
+            token = meta.remove("progressToken");
+            if meta.is_empty() {
+                members.remove("_meta");
+            } else {
+                members.set("_meta", meta.text());
             }
         }
+        let params = members.raw();
         Self { params, token }
     }
 }

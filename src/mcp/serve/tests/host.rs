@@ -24,6 +24,10 @@ impl Launcher for Fake {
             fake::session(self.0, &options, run).await
         })
     }
+
+    fn is_remote(&self) -> bool {
+        false
+    }
 }
 
 /// The host of a bridge, and what the bridge reported.

@@ -129,7 +129,7 @@ impl Carrier {
                 waiting,
             } => {
                 self.waiting.insert(id, waiting);
-                let message = wire::request(number(id), method, params);
+                let message = wire::request(number(id), method, &params);
                 self.send(transport, Purpose::Request(id), message).await;
             }
             Command::Notify(method, sent) => {

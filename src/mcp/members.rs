@@ -8,6 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// The members of an object, in order.
+#[derive(Default)]
 pub(super) struct Members(Vec<(String, Box<RawValue>)>);
 
 impl Members {
@@ -38,6 +39,16 @@ impl Members {
             .retain(|(key, _)| key != name || std::mem::take(&mut first));
     }
 
+    /// Takes every member of this name out; the last one is the member.
+    pub(super) fn remove(&mut self, name: &str) -> Option<Box<RawValue>> {
+        let removed = self.0.extract_if(.., |(key, _)| key == name);
+        removed.last().map(|(_, value)| value)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The object as text.
     pub(super) fn text(&self) -> String {
         let mut text = String::from("{");
@@ -51,6 +62,12 @@ impl Members {
         }
         text.push('}');
         text
+    }
+
+    /// The same as a value.
+    pub(super) fn raw(&self) -> Box<RawValue> {
+        // Of what is JSON, the whole is, too.
+        RawValue::from_string(self.text()).unwrap_or_else(|_| RawValue::NULL.to_owned())
     }
 }
 
