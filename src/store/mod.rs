@@ -58,7 +58,7 @@ use std::time::Duration;
 pub use catalogue::{Available, Catalogue, InstalledSkill, ShownSkill};
 pub use discarded::Discarded;
 pub use error::Error;
-pub use folders::{Copied, Folders, Problem};
+pub use folders::{Copied, Folders, LeftAlone, Problem, WhyAlone};
 pub use install::{Done, Imported, Options, Outcome, Rejected};
 pub use lock_file::{Entry, Folder, LockFile, LockFileError, Mode};
 pub use policy::{Denied, FILE as POLICY_FILE, Policy, PolicyError, Program, Start};

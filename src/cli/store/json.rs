@@ -165,7 +165,7 @@ pub(super) fn folders(folders: &Folders) -> Value {
     json!({
         "copied": copied.collect::<Value>(),
         "removed": removed.collect::<Value>(),
-        "outside": folders.outside.iter().map(|path| json!(slashed(path))).collect::<Value>(),
+        "outside": folders.outside.iter().map(|left| json!(slashed(&left.path))).collect::<Value>(),
         "already_there": folders.already_there.iter().map(|path| json!(slashed(path))).collect::<Value>(),
         "kept": folders.kept.iter().map(|path| json!(slashed(path))).collect::<Value>(),
     })

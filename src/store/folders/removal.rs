@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::record::{Ours, Record};
-use super::{Folders, Found, beside, now};
+use super::{Folders, Found, LeftAlone, WhyAlone, beside, now};
 use crate::store::Error;
 use crate::store::layout::Layout;
 use crate::store::staging::remove_all;
@@ -50,7 +50,7 @@ impl Removal<'_> {
         let mut result = Folders::default();
         for (place, digests) in self.places(layout)? {
             if layout.leads_out(&place) {
-                result.outside.push(place);
+                result.outside.push(led_out(place));
             } else if put_aside(&place, &digests, &mut result.kept)? {
                 result.removed.push(place);
             }
@@ -101,6 +101,11 @@ impl Removal<'_> {
     }
 }
 
+fn led_out(path: PathBuf) -> LeftAlone {
+    let why = WhyAlone::LeadsOut;
+    LeftAlone { path, why }
+}
+
 const NEW: &str = "new";
 const OLD: &str = "old";
 
@@ -113,7 +118,7 @@ pub(super) fn withdraw(
 ) -> Result<(), Error> {
     let digests = ours.remove(place).unwrap_or_default();
     if layout.leads_out(place) {
-        result.outside.push(place.to_owned());
+        result.outside.push(led_out(place.to_owned()));
         return Ok(());
     }
     if put_aside(place, &digests, &mut result.kept)? {
