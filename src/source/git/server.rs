@@ -253,7 +253,7 @@ impl<'a> Server<'a> {
             match self.context.take_failure() {
                 Some(Failure::Stopped) => Error::Stopped,
                 Some(failure) => Error::Connection(failure),
-                None => error.into(),
+                None => Error::Git(self.context.hidden(error.message())),
             }
         })
     }
