@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use apkit::render::visible;
+use apkit::source::Source;
 
 /// Why a run failed. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
@@ -283,9 +284,14 @@ impl Failure {
         hint.map(Cow::Borrowed)
     }
 
+    /// What it says, without credentials of addresses.
+    pub(crate) fn text(&self) -> String {
+        Source::shown_in(&format!("failed to {self}"))
+    }
+
     /// Tells the user.
     pub(crate) fn tell(&self) {
-        let mut text = format!("error: failed to {self}\n");
+        let mut text = format!("error: {}\n", self.text());
         let own = match self {
             Self::Store { hint, .. } => hint.as_deref().map(Cow::Borrowed),
             _ => self.hint(),
@@ -314,9 +320,10 @@ fn tell(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// A path for people: harmless, with `/` on every platform.
+/// A path for people: harmless, without credentials, with `/` on every platform.
 pub(crate) fn show(path: &Path) -> String {
-    visible(&slashed(path)).into_owned()
+    // It may be an address that was taken for a path.
+    visible(&Source::shown(&slashed(path))).into_owned()
 }
 
 /// A path as reports name it: with `/` on every platform, bytes that are no

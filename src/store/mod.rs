@@ -230,7 +230,8 @@ fn entry_of<'l>(installed: &'l LockFile, name: &str) -> Result<&'l Entry, Error>
     installed.packages.get(name).ok_or_else(|| {
         let is_near = |known: &&String| known.contains(name) || name.contains(known.as_str());
         Error::NotInstalled {
-            name: name.to_owned(),
+            // It may be a source that was meant.
+            name: crate::source::Source::shown(name),
             similar: installed.packages.keys().filter(is_near).cloned().collect(),
         }
     })

@@ -8,7 +8,7 @@ use apkit::archive::{Change, ChangeKind, LeftOut};
 use apkit::package::{Package, Report};
 use apkit::render;
 use apkit::render::json_v1;
-use apkit::source::Resolved;
+use apkit::source::{Resolved, Source};
 use apkit::store::{
     Discarded, Done, Entry, Folders, Outcome, Problem, Rejected, Rewritten, shown_version,
 };
@@ -33,10 +33,15 @@ pub(super) fn or_failure(is_json: bool, result: Result<Exit, Failure>) -> Result
     // What cannot be written is not told there.
     if is_json && !matches!(failure, Failure::Write { .. }) {
         let mut document = header();
-        document.insert("error".to_owned(), json!(format!("failed to {failure}")));
+        document.insert("error".to_owned(), json!(failure.text()));
         output::to_stdout(|out| render::write_json(out, &Value::Object(document), true))?;
     }
     Err(failure)
+}
+
+/// Why something failed, without credentials of addresses.
+pub(super) fn message(error: &apkit::store::Error) -> Value {
+    json!(Source::shown_in(&error.to_string()))
 }
 
 /// What every document has.

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use apkit::render::{self, visible};
+use apkit::source::Source;
 use apkit::store::{InstalledSkill, ShownSkill};
 
 use super::super::exit::Exit;
@@ -51,13 +52,18 @@ fn show(text: &str, place: &Place, is_json: bool) -> Result<Exit, Failure> {
                     only = one.package;
                     (&*only, text)
                 }
-                _ => return Err(Failure::NoSkillName(text.to_owned())),
+                _ => return Err(Failure::NoSkillName(Source::shown(text))),
             }
         }
     };
     let shown = store
         .skill(package, name, session.stop())
-        .map_err(|error| Failure::store(format!("show the skill {}", visible(text)), error))?;
+        .map_err(|error| {
+            Failure::store(
+                format!("show the skill {}", visible(&Source::shown(text))),
+                error,
+            )
+        })?;
     output::to_stdout(|out| shown_skill(&shown, is_json, out))?;
     if !is_json && !shown.sidecars.is_empty() {
         failure::note(&format!(
