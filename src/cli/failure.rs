@@ -291,7 +291,13 @@ impl Failure {
 
     /// Tells the user.
     pub(crate) fn tell(&self) {
-        let mut text = format!("error: {}\n", self.text());
+        let text = self.text();
+        let text = match self {
+            // It has lines of its own, and escapes what is in them.
+            Self::Mcp(_) => text,
+            _ => unbroken(&text),
+        };
+        let mut text = format!("error: {text}\n");
         let own = match self {
             Self::Store { hint, .. } => hint.as_deref().map(Cow::Borrowed),
             _ => self.hint(),
@@ -305,6 +311,13 @@ impl Failure {
     }
 }
 
+/// A message with the line breaks written out that are not of its own: those have
+/// an indented line behind them.
+fn unbroken(text: &str) -> String {
+    let lines: Vec<_> = text.split("\n  ").map(visible).collect();
+    lines.join("\n  ")
+}
+
 /// Tells the user something beside the report.
 pub(crate) fn note(text: &str) {
     tell(&format!("note: {text}\n"));
@@ -315,7 +328,11 @@ pub(crate) fn say(text: &str) {
     tell(&format!("{text}\n"));
 }
 
+/// The one way to standard error for messages: whatever of them comes from outside
+/// is made harmless here, unless it was before. Lines of ours stay lines.
 fn tell(text: &str) {
+    let lines = text.lines().map(visible);
+    let text: String = lines.flat_map(|line| [line, "\n".into()]).collect();
     // Whoever closed standard error does not want to know.
     let _ = io::stderr().write_all(text.as_bytes());
 }
