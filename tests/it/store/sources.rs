@@ -567,3 +567,16 @@ fn assert_harmless(text: &str) {
     assert!(!text.contains(is_odd), "{text:?}");
     assert!(!text.contains("\nerror: fake"), "{text:?}");
 }
+
+#[test]
+fn an_archive_here_may_be_no_larger_than_one_that_is_fetched() {
+    let world = World::new();
+    let big = world.write("big.tgz", "");
+    let file = fs::OpenOptions::new().write(true).open(big);
+    // Nothing of it takes up room.
+    file.expect("a file").set_len(3 << 30).expect("a size");
+    let run = world.expect(2, &["import", "./big.tgz"]);
+    let told = "larger than 536870912 bytes, which is the most taken here";
+    assert!(run.stderr.contains(told), "{}", run.stderr);
+    world.assert_tidy();
+}
