@@ -87,7 +87,7 @@ impl Shown {
             has_address |= behind.starts_with("://");
             if let Some(user) = user_of(address)
                 // The name of a user who comes with a key is no secret.
-                && !(scheme.eq_ignore_ascii_case("ssh") && !user.contains(':'))
+                && (!scheme.eq_ignore_ascii_case("ssh") || user.contains(':'))
             {
                 rest = self.take(address, 0, user.len());
             }
