@@ -24,6 +24,7 @@ pub use copy::{copy_directory, digest_of_copy};
 pub use difference::{Change, ChangeKind};
 pub(crate) use fold::fold;
 pub use limits::Limits;
+pub(crate) use path::is_git;
 pub use path::{EntryPath, PathProblem};
 pub use read::{Format, root_of, unpack};
 pub use refusal::{LeftOut, LeftOutReason, LinkProblem, Refusal};

@@ -186,11 +186,11 @@ pub(super) fn check_part(part: &str) -> Result<(), PathProblem> {
     if part.contains(':') {
         return Err(PathProblem::Colon);
     }
-    let folded = fold(part);
-    let bare = folded.trim_end_matches(['.', ' ']);
-    if bare == ".git" || bare == "git~1" {
+    if is_git(part) {
         return Err(PathProblem::Git);
     }
+    let folded = fold(part);
+    let bare = folded.trim_end_matches(['.', ' ']);
     // Dots between invisible characters are a trailing dot as well.
     if bare.len() < folded.len() || folded.is_empty() {
         return Err(PathProblem::Trailing);
@@ -199,6 +199,13 @@ pub(super) fn check_part(part: &str) -> Result<(), PathProblem> {
         return Err(PathProblem::Device);
     }
     Ok(())
+}
+
+/// Whether some system takes the name for `.git`, or for a stream of it.
+pub(crate) fn is_git(name: &str) -> bool {
+    let folded = fold(name);
+    let file = folded.split(':').next().unwrap_or_default();
+    matches!(file.trim_end_matches(['.', ' ']), ".git" | "git~1")
 }
 
 /// Whether Windows takes the folded name for a device, whatever follows its first

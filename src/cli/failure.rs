@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use apkit::render::visible;
+use apkit::source::Source;
 
 /// Why a run failed. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
@@ -288,9 +289,20 @@ impl Failure {
         hint.map(Cow::Borrowed)
     }
 
+    /// What it says, without credentials of addresses.
+    pub(crate) fn text(&self) -> String {
+        Source::shown_in(&format!("failed to {self}"))
+    }
+
     /// Tells the user.
     pub(crate) fn tell(&self) {
-        let mut text = format!("error: failed to {self}\n");
+        let text = self.text();
+        let text = match self {
+            // It has lines of its own, and escapes what is in them.
+            Self::Mcp(_) => text,
+            _ => unbroken(&text),
+        };
+        let mut text = format!("error: {text}\n");
         let own = match self {
             Self::Store { hint, .. } => hint.as_deref().map(Cow::Borrowed),
             _ => self.hint(),
@@ -304,6 +316,13 @@ impl Failure {
     }
 }
 
+/// A message with the line breaks written out that are not of its own: those have
+/// an indented line behind them.
+fn unbroken(text: &str) -> String {
+    let lines: Vec<_> = text.split("\n  ").map(visible).collect();
+    lines.join("\n  ")
+}
+
 /// Tells the user something beside the report.
 pub(crate) fn note(text: &str) {
     tell(&format!("note: {text}\n"));
@@ -314,14 +333,19 @@ pub(crate) fn say(text: &str) {
     tell(&format!("{text}\n"));
 }
 
+/// The one way to standard error for messages: whatever of them comes from outside
+/// is made harmless here, unless it was before. Lines of ours stay lines.
 fn tell(text: &str) {
+    let lines = text.lines().map(visible);
+    let text: String = lines.flat_map(|line| [line, "\n".into()]).collect();
     // Whoever closed standard error does not want to know.
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// A path for people: harmless, with `/` on every platform.
+/// A path for people: harmless, without credentials, with `/` on every platform.
 pub(crate) fn show(path: &Path) -> String {
-    visible(&slashed(path)).into_owned()
+    // It may be an address that was taken for a path.
+    visible(&Source::shown(&slashed(path))).into_owned()
 }
 
 /// A path as reports name it: with `/` on every platform, bytes that are no

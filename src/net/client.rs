@@ -14,7 +14,7 @@ use super::request::Request;
 use super::response::Response;
 use super::retry::Retry;
 use super::trust::{Trust, builder};
-use super::{is_loopback, same_origin, shown};
+use super::{Sent, is_loopback, same_origin, shown};
 
 /// The most redirects that are followed.
 pub const MAX_REDIRECTS: usize = 10;
@@ -121,6 +121,12 @@ impl Client {
     ///
     /// No answer came, or a redirect that is not followed (see the module).
     pub fn send(&self, request: Request) -> Result<Response, Error> {
+        let sent = request.secrets();
+        self.follow(request, &sent)
+            .map_err(|error| sent.hide(error))
+    }
+
+    fn follow(&self, request: Request, sent: &Sent) -> Result<Response, Error> {
         let watch = Watch {
             started: Instant::now(),
             timeouts: self.settings.timeouts,
@@ -137,7 +143,8 @@ impl Client {
                 Some(location) if redirect && request.follow => location.clone(),
                 _ => {
                     let reactor = Arc::clone(&self.reactor);
-                    return Response::new(response, url, request.limit, reactor, watch);
+                    let sent = sent.clone();
+                    return Response::new(response, url, request.limit, reactor, watch, sent);
                 }
             };
             hops += 1;

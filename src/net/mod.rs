@@ -10,6 +10,7 @@
 //! | `response` | [`Response`]: a body with a cap |
 //! | `proxy` | [`Proxies`]: which address goes through which proxy |
 //! | `retry` | [`Retry`]: which failures are worth another try |
+//! | `sent` | [`Sent`]: secrets that a server may send back |
 //! | `trust` | [`Trust`]: whose certificates are trusted |
 //! | `error` | [`Error`]: what went wrong, told apart |
 //!
@@ -20,7 +21,8 @@
 //! - Redirects of [`Client`] are followed by one rule: at most [`MAX_REDIRECTS`], never from
 //!   `https:` to `http:`, and a header marked secret is dropped for good once
 //!   scheme, host or port changes. [`AsyncClient`] follows none.
-//! - Names and passwords inside an address never reach a message.
+//! - Names and passwords inside an address never reach a message, nor does a secret
+//!   that the server sends back.
 //! - Certificates are always verified.
 
 mod asynchronous;
@@ -31,6 +33,7 @@ mod proxy;
 mod request;
 mod response;
 mod retry;
+mod sent;
 mod trust;
 
 pub use asynchronous::{AsyncClient, AsyncRequest, AsyncResponse, AsyncSettings, Lookup, Method};
@@ -41,6 +44,7 @@ pub use proxy::{BadProxy, Proxies};
 pub use request::Request;
 pub use response::{Body, Response};
 pub use retry::Retry;
+pub use sent::Sent;
 pub use trust::Trust;
 
 use url::{Host, Url};

@@ -4,6 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use url::Url;
 
+use super::Sent;
+
 /// A header, and whether others than the first server may see it.
 #[derive(Clone)]
 pub(super) struct Header {
@@ -62,6 +64,12 @@ impl Request {
     /// Sends a header along as long as scheme, host and port stay the same.
     pub fn secret(self, name: &'static str, value: impl Into<String>) -> Self {
         self.put(name, value.into(), true)
+    }
+
+    /// The secrets among the headers.
+    pub fn secrets(&self) -> Sent {
+        let secret = self.headers.iter().filter(|header| header.secret);
+        Sent::headers(secret.map(|header| header.value.as_str()))
     }
 
     fn put(mut self, name: &'static str, value: String, secret: bool) -> Self {

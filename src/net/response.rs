@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use flate2::read::MultiGzDecoder;
 use url::Url;
 
+use super::Sent;
 use super::client::{Reactor, Watch};
 use super::error::{Error, ErrorKind, Waiting};
 
@@ -21,6 +22,7 @@ pub struct Response {
     pub url: Url,
     headers: reqwest::header::HeaderMap,
     body: Body,
+    sent: Sent,
 }
 
 impl Response {
@@ -30,6 +32,7 @@ impl Response {
         limit: u64,
         reactor: Arc<Reactor>,
         watch: Watch,
+        sent: Sent,
     ) -> Result<Self, Error> {
         let status = response.status().as_u16();
         let headers = response.headers().clone();
@@ -71,7 +74,13 @@ impl Response {
                 url: url.clone(),
             },
             url,
+            sent,
         })
+    }
+
+    /// What was sent to get it and is not to be shown.
+    pub fn sent(&self) -> &Sent {
+        &self.sent
     }
 
     /// A header's value, if it is text.
@@ -90,14 +99,12 @@ impl Response {
         }
         let retry_after = self.header("retry-after").and_then(wait);
         let reason = self.reason();
-        Err(Error::new(
-            &self.url,
-            ErrorKind::Status {
-                code: self.status,
-                reason,
-                retry_after,
-            },
-        ))
+        let kind = ErrorKind::Status {
+            code: self.status,
+            reason,
+            retry_after,
+        };
+        Err(self.sent.hide(Error::new(&self.url, kind)))
     }
 
     /// The `error` or `message` of a JSON answer.
@@ -115,6 +122,8 @@ impl Response {
         let said = ["error", "message", "reason"]
             .into_iter()
             .find_map(|key| value.get(key)?.as_str())?;
+        // Before it is cut, so that no half of a secret is left.
+        let said = self.sent.hidden(said);
         let line: String = said
             .chars()
             .map(|c| if c.is_control() { ' ' } else { c })
@@ -139,7 +148,7 @@ impl Response {
         let url = self.url.clone();
         let mut body = self.body;
         body.read_to_end(&mut all)
-            .map_err(|error| broken(&url, error))?;
+            .map_err(|error| self.sent.hide(broken(&url, error)))?;
         Ok(all)
     }
 
@@ -165,7 +174,7 @@ impl Response {
                 Ok(0) => return Ok(Ok(done)),
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Ok(Err(broken(&url, error))),
+                Err(error) => return Ok(Err(self.sent.hide(broken(&url, error)))),
             };
             sink.write_all(piece.get(..read).unwrap_or_default())?;
             done += read as u64;

@@ -8,6 +8,7 @@
 mod host;
 mod parse;
 mod repository;
+mod shown;
 mod text;
 
 use std::fmt;
@@ -15,9 +16,10 @@ use std::path::{Component, Path, PathBuf};
 
 pub use self::host::same_host;
 use self::parse::Parser;
+use self::shown::Shown;
 use self::text::{
     holds_secret, is_archive_name, is_scp, is_spelt_as_path, path_colon, path_part,
-    percent_decoded, scheme, slashed, without_password,
+    percent_decoded, scheme, slashed,
 };
 use super::Environment;
 use super::builtin::Builtin;
@@ -185,7 +187,12 @@ impl Source {
     /// A text that may be a source, without what may be a credential in it: for
     /// messages about it.
     pub fn shown(text: &str) -> String {
-        without_password(text)
+        Shown::of(text).text
+    }
+
+    /// A message, without what may be a credential in the addresses it names.
+    pub fn shown_in(message: &str) -> String {
+        Shown::of_message(message)
     }
 
     /// What all spellings of the same package at the same place share, whatever
@@ -380,7 +387,7 @@ impl fmt::Display for Source {
                     Some(_) => query.replacen('?', "&", 1),
                     None => query,
                 };
-                f.write_str(&without_password(&format!("{}{query}", remote.url)))
+                f.write_str(&Self::shown(&format!("{}{query}", remote.url)))
             }
             Self::Builtin(builtin) => write!(f, "builtin:{}", builtin.name()),
         }

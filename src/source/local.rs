@@ -2,13 +2,13 @@
 //! apkit brings along.
 
 use std::fs::{self, File};
-use std::io::{self, Seek as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::builtin::{Builtin, Program};
 use super::integrity::{Found, Hasher, Integrity};
-use super::{ArchiveFile, Error, Fetched, Request, Resolved};
-use crate::archive::{Stage, copy_directory, root_of, unpack};
+use super::{ArchiveFile, Error, Fetched, Request, Resolved, Stop};
+use crate::archive::{Limits, Stage, copy_directory, root_of, unpack};
 use crate::sys;
 
 pub(super) fn directory(
@@ -38,7 +38,8 @@ pub(super) fn archive(
         Some(Resolved::Archive { integrity }) => Integrity::parse(integrity),
         _ => None,
     };
-    let found = digests(&mut file, pinned.as_ref()).map_err(|error| at(path, error))?;
+    let limit = stage.limits().total;
+    let found = digests(archive, &mut file, limit, pinned.as_ref(), request.stop)?;
     if let Some(pinned) = pinned
         && let Some(found) = pinned.mismatch(&found)
     {
@@ -80,9 +81,10 @@ pub(super) fn builtin(
 }
 
 /// What an archive file is now.
-pub(super) fn integrity(path: &Path) -> Result<Resolved, Error> {
-    let mut file = open(path)?;
-    let found = digests(&mut file, None).map_err(|error| at(path, error))?;
+pub(super) fn integrity(archive: &ArchiveFile, stop: &Stop) -> Result<Resolved, Error> {
+    let mut file = open(&archive.path)?;
+    let limit = Limits::default().total;
+    let found = digests(archive, &mut file, limit, None, stop)?;
     Ok(Resolved::Archive {
         integrity: found.pin(),
     })
@@ -92,11 +94,43 @@ fn open(path: &Path) -> Result<File, Error> {
     sys::open_regular(path).map_err(|error| at(path, error))
 }
 
-/// The digests of all of a file.
-fn digests(file: &mut File, wanted: Option<&Integrity>) -> io::Result<Found> {
+/// The digests of all of a file, which is at most what a download may be.
+fn digests(
+    archive: &ArchiveFile,
+    file: &mut File,
+    limit: u64,
+    wanted: Option<&Integrity>,
+    stop: &Stop,
+) -> Result<Found, Error> {
+    let failed = |error| at(&archive.path, error);
+    let too_large = || {
+        let problem = format!("it is larger than {limit} bytes, which is the most taken here");
+        failed(io::Error::new(io::ErrorKind::FileTooLarge, problem))
+    };
+    if file.metadata().map_err(failed)?.len() > limit {
+        return Err(too_large());
+    }
     let mut hasher = Hasher::new(io::sink(), wanted);
-    io::copy(file, &mut hasher)?;
-    Ok(hasher.finish())
+    let mut piece = vec![0; 64 << 10];
+    let mut done = 0;
+    loop {
+        if stop.is_requested() {
+            return Err(failed(io::Error::other("stopped")));
+        }
+        let count = match file.read(&mut piece) {
+            Ok(0) => return Ok(hasher.finish()),
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(failed(error)),
+        };
+        done += count as u64;
+        // It may have grown meanwhile.
+        if done > limit {
+            return Err(too_large());
+        }
+        let read = piece.get(..count).unwrap_or_default();
+        hasher.write_all(read).map_err(failed)?;
+    }
 }
 
 fn at(path: &Path, error: io::Error) -> Error {

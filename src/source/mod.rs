@@ -289,7 +289,7 @@ pub fn latest(source: &Source, request: &Request<'_>) -> Result<Option<Resolved>
     match source {
         Source::Git(git) => Ok(Some(git::latest(git, request)?)),
         Source::Npm(npm) => Ok(Some(npm::latest(npm, request)?)),
-        Source::ArchiveFile(file) => Ok(Some(local::integrity(&file.path)?)),
+        Source::ArchiveFile(file) => Ok(Some(local::integrity(file, request.stop)?)),
         Source::Directory(_) | Source::RemoteArchive(_) | Source::Builtin(_) => Ok(None),
     }
 }

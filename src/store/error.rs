@@ -136,6 +136,15 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
+    /// Skills do not belong among the files of git, which runs some of them.
+    #[error(
+        "skills cannot be copied to {}: git keeps its own files there; nothing was changed",
+        path.display()
+    )]
+    InGit {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The skills of the package are not copied there.
     #[error(
         "skills of {name} are not copied to {}{}",

@@ -7,6 +7,7 @@
 
 mod aside;
 mod copy;
+mod permitted;
 mod plan;
 mod record;
 mod removal;
@@ -33,9 +34,9 @@ pub struct Folders {
     pub copied: Vec<Copied>,
     /// Folders that were removed.
     pub removed: Vec<PathBuf>,
-    /// Directories that the lock file names, that lie elsewhere, and that nobody has
-    /// asked for here, so that they were left alone.
-    pub outside: Vec<PathBuf>,
+    /// Directories and folders that the lock file or the record names and that were
+    /// left alone.
+    pub outside: Vec<LeftAlone>,
     /// Folders that somebody has changed, so that they are theirs now.
     pub kept: Vec<PathBuf>,
     /// Folders that hold what would be copied and that are somebody else's: no
@@ -44,6 +45,28 @@ pub struct Folders {
     /// Copies that were set aside, by this change or an earlier one, and cannot be
     /// deleted. The next change tries again.
     pub not_deleted: Vec<Problem>,
+}
+
+/// A place that is not written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftAlone {
+    /// The directory, or one folder in it.
+    pub path: PathBuf,
+    /// Why it is left alone.
+    pub why: WhyAlone,
+}
+
+/// Why a place is not written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhyAlone {
+    /// Only the lock file asks for it, and whose that is nobody knows.
+    Unasked,
+    /// A link on the way leads out of the project.
+    LeadsOut,
+    /// Git keeps its own files there, some of which it runs.
+    Git,
+    /// The store keeps its own files there.
+    Store,
 }
 
 /// A skill that was copied.

@@ -143,10 +143,14 @@ impl Store {
                 spellings: Vec::new(),
             }));
         }
-        let mut asked = options.folders.iter().map(|folder| &folder.directory);
-        if let Some(path) = asked.find(|directory| self.layout.is_own(directory)) {
-            let path = path.clone();
-            return Err(Error::InStore { path });
+        for folder in &options.folders {
+            let path = folder.directory.clone();
+            if self.layout.is_git(&path) {
+                return Err(Error::InGit { path });
+            }
+            if self.layout.is_own(&path) {
+                return Err(Error::InStore { path });
+            }
         }
         self.policy.check(&Facts::before(source))?;
         // A lock file that cannot be read is told before anything is fetched.

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use super::Error;
-use crate::archive::Digest;
+use crate::archive::{Digest, is_git};
 use crate::sys;
 
 /// The paths of a store.
@@ -224,6 +224,22 @@ impl Layout {
         [physical(place), physical(&as_written(place))]
             .iter()
             .any(|place| *place == root || own.iter().any(|own| place.starts_with(own)))
+    }
+}
+
+impl Layout {
+    /// Whether a place is, or lies in, what some system takes for `.git`: git runs
+    /// what it finds at places of its choice in there, and nothing of a package
+    /// belongs into it.
+    pub(super) fn is_git(&self, place: &Path) -> bool {
+        [
+            place.to_owned(),
+            physical(place),
+            physical(&as_written(place)),
+        ]
+        .iter()
+        .flat_map(|place| place.components())
+        .any(|part| matches!(part, Component::Normal(name) if is_git(&name.to_string_lossy())))
     }
 }
 

@@ -58,7 +58,7 @@ use std::time::Duration;
 pub use catalogue::{Available, Catalogue, InstalledSkill, ShownSkill};
 pub use discarded::Discarded;
 pub use error::Error;
-pub use folders::{Copied, Folders, Problem};
+pub use folders::{Copied, Folders, LeftAlone, Problem, WhyAlone};
 pub use install::{Done, Imported, Options, Outcome, Rejected};
 pub use lock_file::{Entry, Folder, LockFile, LockFileError, Mode, SCHEMA as LOCK_SCHEMA};
 pub use policy::{
@@ -251,7 +251,8 @@ fn entry_of<'l>(installed: &'l LockFile, name: &str) -> Result<&'l Entry, Error>
     installed.packages.get(name).ok_or_else(|| {
         let is_near = |known: &&String| known.contains(name) || name.contains(known.as_str());
         Error::NotInstalled {
-            name: name.to_owned(),
+            // It may be a source that was meant.
+            name: crate::source::Source::shown(name),
             similar: installed.packages.keys().filter(is_near).cloned().collect(),
         }
     })

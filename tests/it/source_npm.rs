@@ -841,6 +841,55 @@ fn credentials_hold_for_a_path_of_a_host() {
 }
 
 #[test]
+fn credentials_that_a_registry_sends_back_are_not_shown_or_kept() {
+    let registry = Registry::new();
+    let user = User::new();
+    let authority = registry.server.authority();
+    user.npmrc(&format!(
+        "registry={}\n//{authority}/:_authToken=npm_s3cr/etT0ken\n",
+        registry.server.url("")
+    ));
+    registry.put(
+        "/a",
+        Reply::json(403, &json!({ "error": "no: Bearer npm_s3cr/etT0ken" })),
+    );
+    let said = refused(user.fetch("a")).to_string();
+    assert!(said.contains("(no: …)"), "{said}");
+    let bytes = skill_package("x");
+    for token in ["npm_s3cr/etT0ken", "npm_s3cr%2FetT0ken"] {
+        let path = format!("/{token}/a.tgz");
+        registry.put(&path, Reply::new(200, bytes.clone()));
+        registry.put_dist(
+            json!({ "tarball": registry.server.url(&path), "integrity": sha512(&bytes) }),
+        );
+        let error = refused(user.fetch("a"));
+        assert!(matches!(&error, Error::SecretInAddress { .. }), "{error}");
+        assert!(!error.to_string().contains("T0ken"), "{error}");
+        assert_eq!(
+            registry.server.targets().last().map(String::as_str),
+            Some("/a")
+        );
+        // By a redirect, it is at least not told.
+        registry.put_dist(
+            json!({ "tarball": registry.server.url("/go"), "integrity": sha512(&bytes) }),
+        );
+        registry.put("/go", Reply::redirect(302, &format!("/gone/{token}")));
+        let said = refused(user.fetch("a")).to_string();
+        assert!(
+            said.contains("/gone/…") && !said.contains("T0ken"),
+            "{said}"
+        );
+    }
+    let dist = json!({ "tarball": "x.tgz", "integrity": "npm_s3cr/etT0ken" });
+    registry.put(
+        "/a",
+        Reply::json(200, &packument("npm_s3cr/etT0ken", &[("1.0.0", dist)])),
+    );
+    let said = refused(user.fetch("a@beta")).to_string();
+    assert!(!said.contains("T0ken"), "{said}");
+}
+
+#[test]
 fn a_tarball_elsewhere_gets_no_credentials() {
     let bytes = skill_package("x");
     let content = bytes.clone();

@@ -75,7 +75,7 @@ pub(super) fn find(
         Err(_) => {}
     }
     let Some(text) = text.filter(|text| Source::is_spelt(text)) else {
-        return Err(Failure::NoSubject(source.to_string_lossy().into_owned()));
+        return Err(Failure::NoSubject(Source::shown(&source.to_string_lossy())));
     };
     match Source::parse_for_once(text, session.environment())? {
         Source::Directory(path) => directory(Target::of(&path)?),

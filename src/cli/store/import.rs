@@ -255,7 +255,7 @@ fn as_json(result: Line, store: &Store, gate: &Gate) -> Value {
                 "failed"
             };
             members.insert("outcome".to_owned(), json!(outcome));
-            members.insert("message".to_owned(), json!(error.to_string()));
+            members.insert("message".to_owned(), json::message(&error));
         }
     }
     members.insert("asked".to_owned(), json!(result.asked));

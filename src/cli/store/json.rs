@@ -8,7 +8,7 @@ use apkit::archive::{Change, ChangeKind, LeftOut};
 use apkit::package::{Package, Report};
 use apkit::render;
 use apkit::render::json_v1;
-use apkit::source::Resolved;
+use apkit::source::{Resolved, Source};
 use apkit::store::{
     Discarded, Done, Entry, Folders, Outcome, Problem, Rejected, Rewritten, shown_version,
 };
@@ -33,10 +33,15 @@ pub(super) fn or_failure(is_json: bool, result: Result<Exit, Failure>) -> Result
     // What cannot be written is not told there.
     if is_json && !matches!(failure, Failure::Write { .. }) {
         let mut document = header();
-        document.insert("error".to_owned(), json!(format!("failed to {failure}")));
+        document.insert("error".to_owned(), json!(failure.text()));
         output::to_stdout(|out| render::write_json(out, &Value::Object(document), true))?;
     }
     Err(failure)
+}
+
+/// Why something failed, without credentials of addresses.
+pub(super) fn message(error: &apkit::store::Error) -> Value {
+    json!(Source::shown_in(&error.to_string()))
 }
 
 /// What every document has.
@@ -166,7 +171,7 @@ pub(super) fn folders(folders: &Folders) -> Value {
     json!({
         "copied": copied.collect::<Value>(),
         "removed": removed.collect::<Value>(),
-        "outside": folders.outside.iter().map(|path| json!(slashed(path))).collect::<Value>(),
+        "outside": folders.outside.iter().map(|left| json!(slashed(&left.path))).collect::<Value>(),
         "already_there": folders.already_there.iter().map(|path| json!(slashed(path))).collect::<Value>(),
         "not_deleted": problems(&folders.not_deleted),
         "kept": folders.kept.iter().map(|path| json!(slashed(path))).collect::<Value>(),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 
 use apkit::render::visible;
+use apkit::source::Source;
 use apkit::store::{self, Removed, Store};
 
 use super::super::exit::Exit;
@@ -60,7 +61,7 @@ fn one(text: &str, arguments: &Remove, store: &Store, session: &Session) -> Line
         Err(_) if arguments.purge => text.to_owned(),
         Err(error) => {
             return Line {
-                name: text.to_owned(),
+                name: Source::shown(text),
                 result: Err(error),
             };
         }
@@ -71,6 +72,10 @@ fn one(text: &str, arguments: &Remove, store: &Store, session: &Session) -> Line
         let directories = arguments.skills_to.iter();
         let directories: Vec<PathBuf> = directories.map(|path| session.absolute(path)).collect();
         store.remove_folders(&name, &directories, session.stop())
+    };
+    let name = match result {
+        Ok(_) => name,
+        Err(_) => Source::shown(&name),
     };
     Line { name, result }
 }
@@ -119,7 +124,7 @@ fn as_json(line: &Line) -> Value {
         }
         Err(error) => {
             set("outcome", json!("failed"));
-            set("message", json!(error.to_string()));
+            set("message", json::message(error));
         }
     }
     Value::Object(members)

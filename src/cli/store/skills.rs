@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use apkit::render::{self, visible};
+use apkit::source::Source;
 use apkit::spec::near::nearest;
 use apkit::store::{InstalledSkill, ShownSkill};
 
@@ -58,7 +59,12 @@ fn show(text: &str, place: &Place, is_json: bool) -> Result<Exit, Failure> {
     };
     let shown = store
         .skill(package, name, session.stop())
-        .map_err(|error| Failure::store(format!("show the skill {}", visible(text)), error))?;
+        .map_err(|error| {
+            Failure::store(
+                format!("show the skill {}", visible(&Source::shown(text))),
+                error,
+            )
+        })?;
     output::to_stdout(|out| shown_skill(&shown, is_json, out))?;
     if !is_json && !shown.sidecars.is_empty() {
         failure::note(&format!(
@@ -84,7 +90,7 @@ fn no_skill(text: &str, skills: &[InstalledSkill], same: &[&InstalledSkill]) -> 
     let known = meant.into_iter().flatten();
     let known = known.map(|skill| format!("{}/{}", skill.package, skill.skill.name));
     Failure::NoSkillName {
-        text: text.to_owned(),
+        text: Source::shown(text),
         known: known.collect(),
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use apkit::render::visible;
+use apkit::source::Source;
 use apkit::store::{self, Entry, Outcome, Store, Updated, VersionChange, shown_version};
 
 use super::super::args::When;
@@ -74,7 +75,7 @@ fn all(arguments: &Update, store: &Store, session: &Session) -> Result<Vec<Line>
             Some(_) => store.name_of(text, session.environment(), session.stop()),
             None => store.name_to_update(text, session.environment(), session.stop()),
         };
-        names.push(name.map_err(|error| (text.clone(), error)));
+        names.push(name.map_err(|error| (Source::shown(text), error)));
     }
     let mut lines = Vec::new();
     for name in names {
@@ -258,7 +259,7 @@ fn as_json(line: Line, gate: &Gate) -> Value {
                 "failed"
             };
             members.insert("outcome".to_owned(), outcome(word));
-            members.insert("message".to_owned(), json!(error.to_string()));
+            members.insert("message".to_owned(), json::message(&error));
         }
     }
     members.insert("name".to_owned(), json!(line.name));

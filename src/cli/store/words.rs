@@ -10,7 +10,9 @@ use apkit::diagnostic::Severity;
 use apkit::package::{Package, Report};
 use apkit::render::{text, visible};
 use apkit::source::Resolved;
-use apkit::store::{Discarded, Done, Entry, Folders, Rejected, Rewritten, shown_version};
+use apkit::store::{
+    Discarded, Done, Entry, Folders, LeftAlone, Rejected, Rewritten, WhyAlone, shown_version,
+};
 
 use super::super::args::When;
 use super::super::failure::show;
@@ -275,12 +277,16 @@ pub(super) fn folders(folders: &Folders, dry_run: bool, out: &mut dyn Write) -> 
             visible(&left.problem)
         )?;
     }
-    for outside in &folders.outside {
-        writeln!(
-            out,
-            "  skills not copied to {}, which lies elsewhere; --skills-to copies them there",
-            show(outside)
-        )?;
+    for LeftAlone { path, why } in &folders.outside {
+        let why = match why {
+            WhyAlone::Unasked => {
+                "which only the lock file asks for; import with --skills-to copies them there"
+            }
+            WhyAlone::LeadsOut => "as a link on the way leads out of the project",
+            WhyAlone::Git => "as git keeps its own files there",
+            WhyAlone::Store => "as the store keeps its own files there",
+        };
+        writeln!(out, "  {} is left alone, {why}", show(path))?;
     }
     Ok(())
 }

@@ -2,8 +2,8 @@
 //! hold it up for ever.
 
 use std::io::{self, Read, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,13 +14,16 @@ use super::super::{Environment, Stop};
 const TICK: Duration = Duration::from_millis(50);
 /// How long a program may take to end once nothing is asked of it any more.
 const GRACE: Duration = Duration::from_secs(1);
+/// How much is written at a time, in bytes: each such piece shows that the program
+/// still reads.
+const PIECE: usize = 4096;
 /// What is kept of the errors a program writes, in bytes.
 const KEPT: usize = 4096;
 
 /// A running program. It is ended when this is dropped.
 pub(super) struct Running {
     child: Child,
-    input: Option<ChildStdin>,
+    input: Option<Input>,
     output: Receiver<io::Result<Vec<u8>>>,
     current: Vec<u8>,
     at: usize,
@@ -30,12 +33,19 @@ pub(super) struct Running {
     patience: Duration,
 }
 
-/// Why nothing more is read from a program.
+/// The way into a program. A thread writes, as a program that does not read holds
+/// up whoever does.
+struct Input {
+    pieces: SyncSender<Vec<u8>>,
+    written: Receiver<io::Result<()>>,
+}
+
+/// Why nothing more is read from a program, or written to it.
 #[derive(Debug)]
 pub(super) enum Trouble {
     /// The user wants to stop.
     Stopped,
-    /// It has written nothing for too long.
+    /// It has written nothing, or read nothing, for too long.
     Silent,
     /// The pipe broke.
     Broken(io::Error),
@@ -62,7 +72,20 @@ impl Running {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
-        let input = child.stdin.take();
+        let input = child.stdin.take().map(|mut to| {
+            let (pieces, next) = sync_channel::<Vec<u8>>(1);
+            let (done, written) = sync_channel(1);
+            thread::spawn(move || {
+                // It ends when either side is gone.
+                while let Ok(piece) = next.recv() {
+                    let result = to.write_all(&piece).and_then(|()| to.flush());
+                    if done.send(result).is_err() {
+                        return;
+                    }
+                }
+            });
+            Input { pieces, written }
+        });
         // Few, so that a program cannot write faster than is read.
         let (send, output) = sync_channel(4);
         if let Some(mut from) = child.stdout.take() {
@@ -110,11 +133,28 @@ impl Running {
         })
     }
 
-    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match &mut self.input {
-            Some(input) => input.write_all(bytes).and_then(|()| input.flush()),
-            None => Err(io::ErrorKind::BrokenPipe.into()),
+    /// Writes, as long as the program reads and nobody wants to stop.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
+        let gone = || Trouble::Broken(io::ErrorKind::BrokenPipe.into());
+        let input = self.input.as_ref().ok_or_else(gone)?;
+        for piece in bytes.chunks(PIECE) {
+            input.pieces.send(piece.to_vec()).map_err(|_| gone())?;
+            let since = Instant::now();
+            loop {
+                if self.stop.is_requested() {
+                    return Err(Trouble::Stopped);
+                }
+                match input.written.recv_timeout(TICK) {
+                    Ok(result) => break result.map_err(Trouble::Broken)?,
+                    Err(RecvTimeoutError::Disconnected) => return Err(gone()),
+                    Err(RecvTimeoutError::Timeout) if since.elapsed() > self.patience => {
+                        return Err(Trouble::Silent);
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                }
+            }
         }
+        Ok(())
     }
 
     /// Says that nothing more will be written.

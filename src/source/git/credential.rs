@@ -181,8 +181,11 @@ fn ask_helpers(context: &Context, challenge: Option<&str>) -> Result<Option<Cred
     let Ok(mut running) = Running::start(&mut command, &context.stop, context.patience) else {
         return Ok(None);
     };
-    if running.write(question.as_bytes()).is_err() {
-        return Ok(None);
+    match running.write(question.as_bytes()) {
+        Ok(()) => {}
+        Err(Trouble::Stopped) => return Err(Trouble::Stopped),
+        // A helper that does not listen has nothing to say.
+        Err(_) => return Ok(None),
     }
     running.close_input();
     let mut answer = Vec::new();

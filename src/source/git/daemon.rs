@@ -52,18 +52,20 @@ impl Daemon {
                     .map_err(|error| failed = error)
                     .ok()
             });
-        let mut stream = stream.ok_or(failed)?;
+        let stream = stream.ok_or(failed)?;
         stream.set_read_timeout(Some(TICK))?;
+        stream.set_write_timeout(Some(TICK))?;
         let (path, host) = (address.path(), address.authority());
         let request = format!("git-upload-pack {path}\0host={host}\0");
         let length = request.len() + 4;
-        stream.write_all(format!("{length:04x}{request}").as_bytes())?;
         let socket = Socket {
             stream,
             stop: context.stop.clone(),
             patience: context.patience,
         };
-        Ok(Stream::new(context, socket))
+        let mut stream = Stream::new(context, socket);
+        io::Write::write_all(&mut stream, format!("{length:04x}{request}").as_bytes())?;
+        Ok(stream)
     }
 }
 
@@ -90,14 +92,19 @@ impl SmartSubtransport for Daemon {
     }
 }
 
-impl Pipe for Socket {
-    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Trouble> {
+impl Socket {
+    /// Reads or writes something, as long as the other side goes along and nobody
+    /// wants to stop.
+    fn patiently(
+        &mut self,
+        mut go: impl FnMut(&mut TcpStream) -> io::Result<usize>,
+    ) -> Result<usize, Trouble> {
         let since = Instant::now();
         loop {
             if self.stop.is_requested() {
                 return Err(Trouble::Stopped);
             }
-            match self.stream.read(buffer) {
+            match go(&mut self.stream) {
                 Ok(count) => return Ok(count),
                 Err(error) => match error.kind() {
                     // Either, by operating system.
@@ -112,9 +119,22 @@ impl Pipe for Socket {
             }
         }
     }
+}
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.stream.write_all(bytes)
+impl Pipe for Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Trouble> {
+        self.patiently(|stream| stream.read(buffer))
+    }
+
+    fn write(&mut self, mut bytes: &[u8]) -> Result<(), Trouble> {
+        while !bytes.is_empty() {
+            let count = self.patiently(|stream| match stream.write(bytes)? {
+                0 => Err(ErrorKind::WriteZero.into()),
+                count => Ok(count),
+            })?;
+            bytes = bytes.get(count..).unwrap_or_default();
+        }
+        Ok(())
     }
 
     fn ended(&mut self, host: String) -> Failure {

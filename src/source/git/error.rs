@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::address::AddressError;
+use super::child::shortened;
 use crate::archive::Refusal;
 
 /// Why a repository gave no tree. Messages read after "failed to fetch …: ".
@@ -353,6 +354,6 @@ fn holds(above: &str, names: &[String]) -> String {
 
 impl From<git2::Error> for Error {
     fn from(error: git2::Error) -> Self {
-        Self::Git(error.message().to_owned())
+        Self::Git(shortened(error.message()))
     }
 }

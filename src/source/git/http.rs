@@ -128,6 +128,7 @@ impl Http {
                 let both = format!("{}:{}", credential.user, credential.password);
                 let value = format!("Basic {}", STANDARD.encode(both));
                 request = request.secret("authorization", value);
+                self.context.keep_sent(request.secrets());
             }
             let response = self.client.send(request)?;
             match response.status {
@@ -139,7 +140,7 @@ impl Http {
             if !at_home || !net::same_origin(&response.url, url) {
                 return Err(Failure::CredentialsElsewhere {
                     from: host,
-                    to: net::shown(&response.url),
+                    to: response.sent().hidden(&net::shown(&response.url)),
                 });
             }
             if let Some(sent) = sent {
@@ -292,8 +293,8 @@ fn expect_kind(response: &Response, wanted: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::NotGit {
-        url: repository_of(&response.url),
-        kind: shortened(kind),
+        url: response.sent().hidden(&repository_of(&response.url)),
+        kind: shortened(&response.sent().hidden(kind)),
     })
 }
 
@@ -301,8 +302,9 @@ fn expect_kind(response: &Response, wanted: &str) -> Result<(), Failure> {
 fn refused(response: Response, asked: &Url) -> Failure {
     let status = response.status;
     let url = response.url.clone();
+    let sent = response.sent().clone();
     if let (301 | 302 | 303 | 307 | 308, Some(to)) = (status, response.header("location")) {
-        let to = url.join(to).map(|to| net::shown(&to));
+        let to = url.join(to).map(|to| sent.hidden(&net::shown(&to)));
         return Failure::Redirect {
             from: net::shown(asked),
             to: to.unwrap_or_else(|_| "something that is no address".to_owned()),
@@ -317,12 +319,12 @@ fn refused(response: Response, asked: &Url) -> Failure {
         // What cannot be read is not told.
         let _ = response.into_body().take(WORDS).read_to_end(&mut said);
     }
-    let said = shortened(&String::from_utf8_lossy(&said));
+    let said = shortened(&sent.hidden(&String::from_utf8_lossy(&said)));
     let host = url.authority().to_owned();
     match status {
         403 => Failure::Denied { host, said },
         404 | 410 => Failure::NotFound {
-            url: repository_of(&url),
+            url: sent.hidden(&repository_of(&url)),
             said,
         },
         _ => Failure::Status { host, status, said },

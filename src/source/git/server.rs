@@ -12,6 +12,7 @@ use git2::{
 use super::super::{Environment, Request};
 use super::address::Address;
 use super::advertisement::{Advertised, Advertisement};
+use super::child::shortened;
 use super::configuration::Configuration;
 use super::error::{Error, Failure};
 use super::reference::{Meaning, Wanted, missing};
@@ -253,7 +254,7 @@ impl<'a> Server<'a> {
             match self.context.take_failure() {
                 Some(Failure::Stopped) => Error::Stopped,
                 Some(failure) => Error::Connection(failure),
-                None => error.into(),
+                None => Error::Git(shortened(&self.context.hidden(error.message()))),
             }
         })
     }

@@ -1,7 +1,6 @@
 //! ssh, spoken by the user's own program: its configuration, keys, agent and
 //! known hosts count, and nothing is asked for.
 
-use std::io;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -67,7 +66,7 @@ impl Pipe for Running {
         Self::read(self, buffer)
     }
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
         Self::write(self, bytes)
     }
 

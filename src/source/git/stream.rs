@@ -19,7 +19,8 @@ const LIST_TIMES: u32 = 5;
 pub(super) trait Pipe: Send + 'static {
     /// What comes next; 0 at the end.
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Trouble>;
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// Writes all of it.
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Trouble>;
     /// What an end before its time means.
     fn ended(&mut self, host: String) -> Failure;
 }
@@ -47,6 +48,31 @@ impl<P: Pipe> Stream<P> {
         io::Error::other(self.context.fail(failure))
     }
 
+    fn troubled(&self, trouble: Trouble) -> io::Error {
+        let host = self.context.address.authority();
+        self.fail(match trouble {
+            Trouble::Stopped => Failure::Stopped,
+            Trouble::Silent => Failure::Silent {
+                host,
+                seconds: self.context.patience.as_secs(),
+            },
+            Trouble::Broken(error) => Failure::BrokenOff {
+                host,
+                reason: error.to_string(),
+            },
+        })
+    }
+
+    fn in_time(&self, most: Duration) -> io::Result<()> {
+        if self.started.elapsed() <= most {
+            return Ok(());
+        }
+        Err(self.fail(Failure::TooSlow {
+            host: self.context.address.authority(),
+            seconds: most.as_secs(),
+        }))
+    }
+
     fn ended(&mut self) -> io::Error {
         let failure = self.pipe.ended(self.context.address.authority());
         self.fail(failure)
@@ -55,25 +81,12 @@ impl<P: Pipe> Stream<P> {
 
 impl<P: Pipe> Read for Stream<P> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let host = || self.context.address.authority();
         let count = match self.pipe.read(buffer) {
             // libgit2 knows how much it still wants: it only reads on because
             // something is missing.
             Ok(0) => return Err(self.ended()),
             Ok(count) => count,
-            Err(Trouble::Stopped) => return Err(self.fail(Failure::Stopped)),
-            Err(Trouble::Silent) => {
-                return Err(self.fail(Failure::Silent {
-                    host: host(),
-                    seconds: self.context.patience.as_secs(),
-                }));
-            }
-            Err(Trouble::Broken(error)) => {
-                return Err(self.fail(Failure::BrokenOff {
-                    host: host(),
-                    reason: error.to_string(),
-                }));
-            }
+            Err(trouble) => return Err(self.troubled(trouble)),
         };
         self.received += count as u64;
         let (limit, most) = {
@@ -85,14 +98,9 @@ impl<P: Pipe> Read for Stream<P> {
                 (MAX_LIST, self.context.patience.saturating_mul(LIST_TIMES))
             }
         };
-        if self.started.elapsed() > most {
-            return Err(self.fail(Failure::TooSlow {
-                host: host(),
-                seconds: most.as_secs(),
-            }));
-        }
+        self.in_time(most)?;
         if self.received > limit {
-            let host = host();
+            let host = self.context.address.authority();
             return Err(self.fail(Failure::TooMuch { host, limit }));
         }
         Ok(count)
@@ -102,9 +110,12 @@ impl<P: Pipe> Read for Stream<P> {
 impl<P: Pipe> Write for Stream<P> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.pipe.write(bytes) {
-            Ok(()) => Ok(bytes.len()),
-            Err(_) => Err(self.ended()),
+            Ok(()) => {}
+            Err(Trouble::Broken(_)) => return Err(self.ended()),
+            Err(trouble) => return Err(self.troubled(trouble)),
         }
+        self.in_time(WHOLE)?;
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -137,7 +148,7 @@ mod tests {
             io::Read::read(&mut from, buffer).map_err(Trouble::Broken)
         }
 
-        fn write(&mut self, _bytes: &[u8]) -> io::Result<()> {
+        fn write(&mut self, _bytes: &[u8]) -> Result<(), Trouble> {
             Ok(())
         }
 

@@ -48,6 +48,8 @@ pub(super) struct Context {
 pub(super) struct Findings {
     advertisement: Mutex<Advertisement>,
     failure: Mutex<Option<Failure>>,
+    /// The credentials that the server was sent.
+    sent: Mutex<net::Sent>,
 }
 
 impl Context {
@@ -68,6 +70,21 @@ impl Context {
             .unwrap_or_else(PoisonError::into_inner);
         kept.get_or_insert(failure);
         error
+    }
+
+    /// Keeps what a server was sent and may send back.
+    pub(super) fn keep_sent(&self, sent: net::Sent) {
+        *self
+            .found
+            .sent
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = sent;
+    }
+
+    /// A text of the server without what it was sent.
+    pub(super) fn hidden(&self, text: &str) -> String {
+        let sent = self.found.sent.lock();
+        sent.unwrap_or_else(PoisonError::into_inner).hidden(text)
     }
 
     pub(super) fn take_failure(&self) -> Option<Failure> {

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use url::Url;
 
+use super::shown::Shown;
 use super::text::{
     after_scheme, browsed, is_archive_name, is_repository, is_scp, is_secret_parameter,
-    is_spelt_as_path, path_colon, path_part, percent_decoded, scheme, slashed, without_password,
+    is_spelt_as_path, path_colon, path_part, percent_decoded, scheme, slashed,
 };
 use super::{ArchiveFile, NoSource, SPELLINGS, Source, normal};
 use crate::archive::EntryPath;
@@ -321,13 +322,14 @@ impl Parser<'_> {
     }
 
     pub(super) fn error(&self, understood: &str, spellings: &[impl AsRef<str>]) -> NoSource {
+        let shown = Shown::of(self.text);
         NoSource {
-            text: without_password(self.text),
-            understood: without_password(understood),
+            understood: shown.hide_in(understood),
             spellings: spellings
                 .iter()
-                .map(|spelling| without_password(spelling.as_ref()))
+                .map(|spelling| shown.hide_in(spelling.as_ref()))
                 .collect(),
+            text: shown.text,
         }
     }
 }

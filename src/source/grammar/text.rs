@@ -164,30 +164,7 @@ pub(super) fn is_secret_parameter(name: &str, value: &str) -> bool {
         && (is_signature || credential::is_secret_name(name) || credential::holds_token(value))
 }
 
-/// The text with `user:password@` and the values of parameters taken out of
-/// addresses.
-pub(super) fn without_password(text: &str) -> String {
-    let Some((before, rest)) = text.split_once("://") else {
-        return text.to_owned();
-    };
-    let shortened;
-    let rest = match rest.split_once('?') {
-        Some((head, query)) if holds_secret(query) => {
-            shortened = format!("{head}?…");
-            &shortened
-        }
-        _ => rest,
-    };
-    let authority = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (authority, rest) = rest.split_at(authority);
-    match authority.rsplit_once('@') {
-        // The name of a user who comes with a key is no secret.
-        Some((user, _)) if before.ends_with("ssh") && !user.contains(':') => text.to_owned(),
-        Some((_, host)) => format!("{before}://…@{host}{rest}"),
-        None => format!("{before}://{authority}{rest}"),
-    }
-}
-
+/// Whether a query holds what lets one in.
 pub(super) fn holds_secret(query: &str) -> bool {
     url::form_urlencoded::parse(query.as_bytes())
         .any(|(name, value)| is_secret_parameter(&name, &value))

@@ -10,7 +10,7 @@ use url::Url;
 use super::config::Config;
 use super::error::{ConfigError, Error};
 use super::npmrc::Value;
-use crate::net::{Proxies, Settings, Trust, is_loopback, same_origin, shown};
+use crate::net::{Proxies, Sent, Settings, Trust, is_loopback, same_origin, shown};
 use crate::source::Environment;
 use crate::sys;
 
@@ -116,6 +116,13 @@ pub(super) struct Access {
     pub(super) missing: Option<String>,
     /// Whether a client certificate is configured, which is not supported.
     pub(super) certificate: bool,
+}
+
+impl Access {
+    /// What of it a registry may send back.
+    pub(super) fn sent(&self) -> Sent {
+        Sent::headers(self.header.as_deref())
+    }
 }
 
 /// The credentials for `url`, an address of the package that `registry` serves.

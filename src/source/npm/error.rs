@@ -104,6 +104,16 @@ pub enum Error {
         /// Its version.
         version: String,
     },
+    /// The address of the tarball holds what only the registry was to know.
+    #[error(
+        "the address that the registry gives for the tarball of {name} {version} holds your credentials for the registry, which a lock file would show; nothing was fetched"
+    )]
+    SecretInAddress {
+        /// The package.
+        name: PackageName,
+        /// Its version.
+        version: String,
+    },
     /// The registry gives no digest for the tarball.
     #[error(
         "the registry gives no digest for the tarball of {name} {version}, so what comes could not be checked; to take it nevertheless, import the tarball by its address: {address}"

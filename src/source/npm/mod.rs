@@ -35,7 +35,7 @@ use super::download::{Failure, download, interrupt, take};
 use super::integrity::Integrity;
 use super::{Fetched, Request, Resolved};
 use crate::archive::{EntryPath, Stage};
-use crate::net::{self, Client, ErrorKind, shown};
+use crate::net::{self, Client, ErrorKind, Sent, shown};
 
 /// The most metadata that is read of one package, in bytes. The largest known
 /// are a tenth of it.
@@ -239,14 +239,14 @@ impl Registry {
 
     /// The version that is pinned, else the one that `source` means.
     fn release(&self, source: &NpmSource, request: &Request<'_>) -> Result<Release, Error> {
-        let packument = self.packument(source)?;
+        let (packument, sent) = self.packument(source)?;
         let known = || Known {
             versions: pick::highest(&packument, SHOWN_VERSIONS)
                 .into_iter()
-                .map(str::to_owned)
+                .map(|version| sent.hidden(version))
                 .collect(),
             count: packument.versions.len(),
-            tags: packument.tags.keys().cloned().collect(),
+            tags: packument.tags.keys().map(|tag| sent.hidden(tag)).collect(),
         };
         let version = match request.pinned {
             Some(Resolved::Version { version, .. }) => packument
@@ -273,13 +273,19 @@ impl Registry {
                 name: source.name.clone(),
                 version: version.to_owned(),
             })?;
+        if sent.is_in(tarball.as_str()) {
+            return Err(Error::SecretInAddress {
+                name: source.name.clone(),
+                version: version.to_owned(),
+            });
+        }
         let integrity = match dist.and_then(|dist| dist.integrity.text()) {
             // What is weaker does not stand in for what cannot be read.
             Some(text) if Integrity::is_promised(text) => {
                 Some(Integrity::parse(text).ok_or_else(|| Error::NoDigest {
                     name: source.name.clone(),
                     version: version.to_owned(),
-                    integrity: text.to_owned(),
+                    integrity: sent.hidden(text),
                 })?)
             }
             _ => dist.and_then(|dist| Integrity::from_shasum(dist.shasum.text()?)),
@@ -291,7 +297,8 @@ impl Registry {
         })
     }
 
-    fn packument(&self, source: &NpmSource) -> Result<Packument, Error> {
+    /// What the registry says of the package, and what was sent to hear it.
+    fn packument(&self, source: &NpmSource) -> Result<(Packument, Sent), Error> {
         // The registry's address ends in a slash, and the name climbs nowhere.
         let url = self.url.join(&format!("./{}", source.name.in_address()));
         let url = url.map_err(|error| Error::Metadata {
@@ -310,10 +317,14 @@ impl Registry {
             .client
             .retrying(|| self.client.send(ask.clone())?.successful()?.bytes())
             .map_err(|error| self.failed(source, error, Asked::Metadata, &access))?;
-        serde_json::from_slice(&bytes).map_err(|error| Error::Metadata {
-            address: shown(&url),
-            problem: error.to_string(),
-        })
+        let sent = access.sent();
+        match serde_json::from_slice(&bytes) {
+            Ok(packument) => Ok((packument, sent)),
+            Err(error) => Err(Error::Metadata {
+                address: shown(&url),
+                problem: sent.hidden(&error.to_string()),
+            }),
+        }
     }
 
     /// The address of a tarball as it is asked for. Mirrors often pass on the

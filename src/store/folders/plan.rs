@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 
 use super::aside::{NEW, beside, delete};
 use super::copy::copy;
+use super::permitted::permitted;
 use super::record::{Ours, Record};
 use super::removal::withdraw;
-use super::{Copied, Folders, Found, Problem, now, swap};
+use super::{Copied, Folders, Found, LeftAlone, Problem, now, swap};
 use crate::archive::Tree;
 use crate::package::Skill;
 use crate::store::Error;
 use crate::store::change::Writer;
-use crate::store::layout::{Layout, is_inside};
+use crate::store::layout::Layout;
 use crate::store::lock_file::Folder;
 use crate::store::staging::remove_all;
 
@@ -48,7 +49,7 @@ pub(in crate::store) struct Plan {
     ours: Ours,
     items: Vec<Item>,
     gone: Vec<PathBuf>,
-    outside: Vec<PathBuf>,
+    outside: Vec<LeftAlone>,
     /// Directories whose folders another machine has put there.
     came_along: HashSet<PathBuf>,
     /// Whether there is anything to write down.
@@ -200,8 +201,11 @@ impl Plan {
     /// may not write now is left alone.
     fn no_longer_wanted(&self) -> Vec<PathBuf> {
         let wanted: HashSet<&Path> = self.items.iter().map(|item| &*item.copied.path).collect();
-        let is_outside =
-            |place: &PathBuf| self.outside.iter().any(|above| place.starts_with(above));
+        let is_outside = |place: &PathBuf| {
+            self.outside
+                .iter()
+                .any(|above| place.starts_with(&above.path))
+        };
         let places = self.ours.keys();
         places
             .filter(|place| !wanted.contains(place.as_path()) && !is_outside(place))
@@ -356,32 +360,6 @@ impl Plan {
         self.record.packages.remove(&self.name);
         written
     }
-}
-
-/// The directories that skills are copied to, and those that are left alone. A lock
-/// file may be a stranger's: unless the user asks for it now or has asked for it
-/// here before, it writes nowhere but below the base, and brings no scripts.
-fn permitted(layout: &Layout, record: &Record, wanted: &Wanted<'_>) -> (Vec<Folder>, Vec<PathBuf>) {
-    let allowed = record.allowed.get(wanted.name);
-    let mut permitted = Vec::new();
-    let mut outside = Vec::new();
-    for folder in wanted.folders {
-        let is_asked = wanted.asked.contains(folder);
-        let before = allowed.and_then(|allowed| allowed.get(&folder.directory));
-        let is_permitted =
-            is_asked || before.is_some() || is_inside(&folder.directory, wanted.base);
-        let is_free = !layout.leads_out(&folder.directory) && !layout.is_own(&folder.directory);
-        if is_permitted && is_free {
-            let may = is_asked || wanted.scripts || before == Some(&true);
-            permitted.push(Folder {
-                scripts: folder.scripts && may,
-                ..folder.clone()
-            });
-        } else {
-            outside.push(folder.directory.clone());
-        }
-    }
-    (permitted, outside)
 }
 
 /// A directory that goes away with the value.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::aside::{NEW, OLD, beside, delete, free_aside};
 use super::record::{Ours, Record};
-use super::{Folders, Found, Problem, now};
+use super::{Folders, Found, LeftAlone, Problem, WhyAlone, now};
 use crate::store::Error;
 use crate::store::layout::Layout;
 
@@ -50,7 +50,7 @@ impl Removal<'_> {
         let mut result = Folders::default();
         for (place, digests) in self.places(layout)? {
             if layout.leads_out(&place) {
-                result.outside.push(place);
+                result.outside.push(led_out(place));
             } else if put_aside(&place, &digests, &mut result.kept)? {
                 result.removed.push(place);
             }
@@ -103,6 +103,11 @@ impl Removal<'_> {
     }
 }
 
+fn led_out(path: PathBuf) -> LeftAlone {
+    let why = WhyAlone::LeadsOut;
+    LeftAlone { path, why }
+}
+
 /// Removes one folder unless somebody changed it; then it is theirs.
 pub(super) fn withdraw(
     layout: &Layout,
@@ -112,7 +117,7 @@ pub(super) fn withdraw(
 ) -> Result<(), Error> {
     let digests = ours.remove(place).unwrap_or_default();
     if layout.leads_out(place) {
-        result.outside.push(place.to_owned());
+        result.outside.push(led_out(place.to_owned()));
         return Ok(());
     }
     if put_aside(place, &digests, &mut result.kept)? {

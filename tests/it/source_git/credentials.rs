@@ -201,3 +201,41 @@ fn credentials_stay_with_whom_they_were_meant_for() {
             .all(|asked| asked.header("authorization").is_none())
     );
 }
+
+#[test]
+fn credentials_that_a_server_sends_back_are_not_shown() {
+    let world = world_with_package();
+    world.home_file(".netrc", "machine 127.0.0.1 login me password secret\n");
+    let echo = "you sent Basic bWU6c2VjcmV0, which is me:secret\n";
+    for status in [403, 404, 500] {
+        let server = HttpServer::start(&world.path().join("repos"), move |asked| {
+            if asked.header("authorization") == Some(MINE) {
+                return Answer::Status(status, Vec::new(), echo);
+            }
+            let challenge = "Basic realm=\"here\"".to_owned();
+            Answer::Status(401, vec![("www-authenticate", challenge)], "")
+        });
+        let error = world.fetch(&source(&server.url("r.git"), "", ""));
+        let said = error.expect_err("refused").to_string();
+        assert!(said.contains("you sent …, which is …"), "{said}");
+    }
+    // As git says it.
+    let server = HttpServer::start(&world.path().join("repos"), |asked| {
+        match asked.header("authorization") {
+            Some(MINE) => Answer::Changed(|_| {
+                let line = "# service=git-upload-pack\n";
+                let told = "ERR you sent bWU6c2VjcmV0: secret\n";
+                let text = format!(
+                    "{:04x}{line}0000{:04x}{told}",
+                    line.len() + 4,
+                    told.len() + 4
+                );
+                text.into_bytes()
+            }),
+            _ => guarded(asked),
+        }
+    });
+    let error = world.fetch(&source(&server.url("r.git"), "", ""));
+    let said = error.expect_err("refused").to_string();
+    assert!(said.contains("you sent …: …"), "{said}");
+}

@@ -43,6 +43,62 @@ fn a_server_that_says_little_at_a_time_is_not_waited_for_without_end() {
     assert!(started.elapsed() < Duration::from_secs(20));
 }
 
+#[test]
+fn a_server_that_does_not_read_is_not_waited_for() {
+    use std::io::{Read as _, Write as _};
+    let mut world = World::new();
+    world.set("GIT_HTTP_LOW_SPEED_TIME", "1");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    let list = list(40_000);
+    thread::spawn(move || {
+        let mut held = Vec::new();
+        while let Ok((mut stream, _)) = listener.accept() {
+            let _ = stream.read(&mut [0; 1000]);
+            let _ = stream.write_all(&list);
+            held.push(stream);
+        }
+    });
+    let address = format!("git://127.0.0.1:{port}/r");
+    assert_ended(&mut world, &source(&address, "deadb", ""));
+}
+
+/// What a server lists first: more than a connection holds, once all of it is asked
+/// for.
+pub(super) fn list(count: usize) -> Vec<u8> {
+    let line = |text: String| format!("{:04x}{text}", text.len() + 4);
+    let capabilities = "multi_ack ofs-delta side-band-64k symref=HEAD:refs/heads/b0";
+    let mut list = line(format!("{:040x} HEAD\0{capabilities}\n", 1));
+    for at in 0..count {
+        list += &line(format!("{:040x} refs/heads/b{at}\n", at + 1));
+    }
+    (list + "0000").into_bytes()
+}
+
+/// Asks for what takes all that a server lists, patiently and until it is stopped.
+pub(super) fn assert_ended(world: &mut World, source: &apkit::source::git::GitSource) {
+    let started = Instant::now();
+    let error = world.fetch(source).expect_err("nobody reads");
+    assert!(
+        matches!(
+            &error,
+            Error::Connection(Failure::Silent { seconds: 1, .. })
+        ),
+        "{error}"
+    );
+    assert!(started.elapsed() < Duration::from_secs(30));
+    world.set("GIT_HTTP_LOW_SPEED_TIME", "600");
+    let flag = world.stop.flag();
+    thread::spawn(move || {
+        thread::sleep(Duration::from_secs(3));
+        flag.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    let started = Instant::now();
+    let error = world.fetch(source).expect_err("stopped");
+    assert!(matches!(&error, Error::Stopped), "{error}");
+    assert!(started.elapsed() < Duration::from_secs(30));
+}
+
 struct Daemon {
     child: Child,
     port: u16,

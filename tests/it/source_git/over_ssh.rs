@@ -192,3 +192,16 @@ fn a_program_for_ssh_that_hangs_or_breaks_off_is_ended() {
     world.set("GIT_SSH_COMMAND", "exit 0; :");
     assert!(said(&world, &address).contains("without a word"));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_server_behind_ssh_that_does_not_read_is_not_waited_for() {
+    let mut world = World::new();
+    let list = world.path().join("home/list");
+    std::fs::write(&list, super::daemon::list(5_000)).expect("a file");
+    world.set("GIT_HTTP_LOW_SPEED_TIME", "1");
+    let command = format!("cat '{}'; exec sleep 60; :", list.display());
+    world.set("GIT_SSH_COMMAND", command);
+    let source = source("ssh://host.example/r", "deadb", "");
+    super::daemon::assert_ended(&mut world, &source);
+}

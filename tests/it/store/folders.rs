@@ -165,6 +165,40 @@ fn skills_are_not_copied_to_where_the_store_keeps_its_own() {
 }
 
 #[test]
+fn skills_are_not_copied_to_where_git_keeps_its_own() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    fs::create_dir(world.path(".git")).expect("a directory");
+    #[cfg_attr(not(unix), allow(unused_mut))]
+    let mut places = vec![
+        ".git",
+        "./.git/modules",
+        "sub/../.git/x",
+        ".GIT",
+        "git~1/x",
+        ".git./x",
+        ".git ",
+        ".gi\u{200c}t/x",
+        ".git::$INDEX_ALLOCATION/x",
+    ];
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(".git", world.path("link")).expect("a link");
+        places.push("link/modules");
+    }
+    for directory in places {
+        for more in [&["--dry-run"][..], &[]] {
+            let arguments = ["import", "./p", "--skills-to", directory];
+            let run = world.expect(2, &[&arguments, more].concat());
+            let told = "git keeps its own files there; nothing was changed";
+            assert!(run.stderr.contains(told), "{directory}: {}", run.stderr);
+        }
+    }
+    assert!(names(&world.path(".git")).is_empty());
+    assert!(!world.root().join("apkit.lock").exists());
+}
+
+#[test]
 fn a_directory_that_cannot_be_written_stops_the_whole_import() {
     let world = World::new();
     world.package("p", "tide-table", "One.");
@@ -305,10 +339,10 @@ fn what_was_allowed_once_stays_allowed_when_the_lock_file_is_followed() {
         assert_eq!(run.status, Some(0), "{run:#?}");
         run
     };
-    let copies = ["--skills-to", "inside", "--skills-to", "../outside"];
+    let copies = ["--skills-to", "inside-skills", "--skills-to", "../outside"];
     project(&[&["import", "./p", "--allow-scripts"][..], &copies].concat());
     let scripts = |is_there: bool| {
-        for above in ["project/inside", "outside"] {
+        for above in ["project/inside-skills", "outside"] {
             let script = world.path(above).join("tides/scripts/run.sh");
             assert_eq!(script.exists(), is_there, "{}", script.display());
         }
@@ -322,14 +356,14 @@ fn what_was_allowed_once_stays_allowed_when_the_lock_file_is_followed() {
         assert_eq!(world.place.read("project/.agents/apkit.lock"), lock);
     }
     // Gone, it is put back with them.
-    fs::remove_dir_all(world.path("project/inside")).expect("removed");
+    fs::remove_dir_all(world.path("project/inside-skills")).expect("removed");
     project(&["import", "--frozen"]);
     scripts(true);
     // Only allowed later, they come, and nothing was broken.
     fs::remove_dir_all(world.path("project/.agents/.apkit")).expect("removed");
-    fs::remove_dir_all(world.path("project/inside")).expect("removed");
+    fs::remove_dir_all(world.path("project/inside-skills")).expect("removed");
     project(&["import", "--frozen"]);
-    assert!(!world.path("project/inside/tides/scripts").exists());
+    assert!(!world.path("project/inside-skills/tides/scripts").exists());
     let run = project(&["import", "--frozen", "--allow-scripts"]);
     assert!(run.stdout.contains("is in place already"), "{}", run.stdout);
     scripts(true);
@@ -433,14 +467,14 @@ fn a_lock_file_of_a_stranger_writes_nowhere_else_and_brings_no_scripts() {
         "import",
         "./p",
         "--skills-to",
-        "inside",
+        "inside-skills",
         "--skills-to",
         "../outside",
         "--allow-scripts",
     ]);
     assert_eq!(run.status, Some(0), "{run:#?}");
     for path in [
-        "project/inside",
+        "project/inside-skills",
         "outside",
         "project/.agents/plugins",
         "project/.agents/.apkit",
@@ -451,13 +485,13 @@ fn a_lock_file_of_a_stranger_writes_nowhere_else_and_brings_no_scripts() {
     let run = project(&["import", "--frozen"]);
     assert_eq!(run.status, Some(0), "{run:#?}");
     assert!(
-        run.stdout.contains("which lies elsewhere"),
+        run.stdout.contains("which only the lock file asks for"),
         "{}",
         run.stdout
     );
     assert!(!world.path("outside").exists());
-    assert!(world.path("project/inside/tides/SKILL.md").exists());
-    assert!(!world.path("project/inside/tides/scripts").exists());
+    assert!(world.path("project/inside-skills/tides/SKILL.md").exists());
+    assert!(!world.path("project/inside-skills/tides/scripts").exists());
     assert_eq!(world.place.read("project/.agents/apkit.lock"), lock);
     // Nor does it by any other command that follows it.
     world.write("project/p/skills/tides/SKILL.md", skill("Two."));
@@ -465,12 +499,12 @@ fn a_lock_file_of_a_stranger_writes_nowhere_else_and_brings_no_scripts() {
         let run = project(command);
         assert_eq!(run.status, Some(0), "{run:#?}");
         assert!(!world.path("outside").exists());
-        assert!(!world.path("project/inside/tides/scripts").exists());
+        assert!(!world.path("project/inside-skills/tides/scripts").exists());
     }
     // Unless the user says so.
     let run = project(&["import", "--frozen", "--allow-scripts"]);
     assert_eq!(run.status, Some(0), "{run:#?}");
-    assert!(world.path("project/inside/tides/scripts").exists());
+    assert!(world.path("project/inside-skills/tides/scripts").exists());
 }
 
 #[test]

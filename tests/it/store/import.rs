@@ -603,3 +603,53 @@ fn programs_get_one_document_whatever_fails() {
         }
     }
 }
+
+#[test]
+fn no_command_shows_the_password_in_what_may_be_a_source() {
+    let world = World::new();
+    let sources = [
+        "https://u:S3CRETPW@127.0.0.1/x.tgz",
+        "https://u:S3C/RETPW@127.0.0.1/x.tgz",
+        "git+https://u:S3CRETPW@127.0.0.1/x",
+        "git+ssh://u:S3CRETPW@127.0.0.1/x",
+        "git://u:S3CRETPW@127.0.0.1/x",
+        "https://127.0.0.1/x.tgz?token=S3CRETPW",
+        "https://127.0.0.1/x.tgz?X-Amz-Signature=S3CRETPW",
+        "npm:https://u:S3CRETPW@h/",
+        "npm:u:S3CRETPW@h",
+        "github:S3CRETPW@o/r",
+        "https:/u:S3CRETPW@h/x.git",
+        "u:S3CRETPW@h:o/r",
+        "dir:https://u:S3CRETPW@h/x",
+        "file:https://u:S3CRETPW@h/x",
+        "file:https://u:S3CRETPW@h/x.tgz",
+    ];
+    world.write("home/.agents/apkit.toml", "[[deny]]\nkind = \"archive\"\n");
+    for source in sources {
+        for command in [
+            &["import"][..],
+            &["import", "--json"],
+            &["import", "--frozen", "--json"],
+            &["update"],
+            &["update", "--json"],
+            &["update", "--json", "--to", "v1"],
+            &["verify"],
+            &["verify", "--json"],
+            &["remove"],
+            &["remove", "--json"],
+            &["remove", "--json", "--purge"],
+            &["validate"],
+            &["validate", "--format", "json"],
+            &["inspect"],
+            &["export", "--target", "skills", "--out", "out"],
+            &["mcp", "check"],
+            &["mcp", "check", "--format", "json"],
+            &["skills", "show"],
+        ] {
+            let run = world.run(&[command, &[source]].concat());
+            assert_ne!(run.status, Some(0), "{command:?} {source}: {run:#?}");
+            let all = format!("{}{}", run.stdout, run.stderr);
+            assert!(!all.contains("RETPW"), "{command:?} {source}: {all}");
+        }
+    }
+}

@@ -519,3 +519,74 @@ fn a_version_that_was_published_again_is_told() {
     );
     assert!(run.stdout.starts_with(&told), "{}", run.stdout);
 }
+
+/// What a server or an argument says steers no terminal.
+#[test]
+fn what_comes_from_outside_is_harmless_in_messages() {
+    use std::io::{Read as _, Write as _};
+    let line = |text: &str| format!("{:04x}{text}", text.len() + 4);
+    let id = "a".repeat(40);
+    let list = [
+        line(&format!(
+            "{id} HEAD\0side-band-64k symref=HEAD:refs/heads/m\n"
+        )),
+        line(&format!("{id} refs/heads/\u{202e}evil\n")),
+        line(&format!("{id} refs/heads/m\n")),
+        "0000".to_owned(),
+    ];
+    let answers = [
+        line("ERR \u{1b}[31mred\u{7}\nerror: fake\u{202e}\n"),
+        list.concat(),
+    ];
+    let world = World::new();
+    for (answer, told) in answers.into_iter().zip(["[31mred", "evil"]) {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        std::thread::spawn(move || {
+            while let Ok((mut stream, _)) = listener.accept() {
+                let _ = stream.read(&mut [0; 1000]);
+                let _ = stream.write_all(answer.as_bytes());
+            }
+        });
+        let source = format!("git://127.0.0.1:{port}/r#evi");
+        let run = world.expect(2, &["import", &source]);
+        assert!(run.stderr.contains(told), "{}", run.stderr);
+        assert_harmless(&run.stderr);
+    }
+    let odd = "./odd\u{1b}[31m\u{202e}\nerror: fake";
+    for command in [
+        &["import"][..],
+        &["update"],
+        &["remove"],
+        &["verify"],
+        &["validate"],
+        &["inspect"],
+        &["import", "./p", "--skills-to"],
+        &["list", "--root"],
+        &["skills", "show"],
+        &["mcp", "check"],
+    ] {
+        let run = world.run(&[command, &[odd]].concat());
+        assert_harmless(&run.stderr);
+        assert_harmless(&run.stdout);
+    }
+}
+
+fn assert_harmless(text: &str) {
+    let is_odd = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+    assert!(!text.contains(is_odd), "{text:?}");
+    assert!(!text.contains("\nerror: fake"), "{text:?}");
+}
+
+#[test]
+fn an_archive_here_may_be_no_larger_than_one_that_is_fetched() {
+    let world = World::new();
+    let big = world.write("big.tgz", "");
+    let file = fs::OpenOptions::new().write(true).open(big);
+    // Nothing of it takes up room.
+    file.expect("a file").set_len(3 << 30).expect("a size");
+    let run = world.expect(2, &["import", "./big.tgz"]);
+    let told = "larger than 536870912 bytes, which is the most taken here";
+    assert!(run.stderr.contains(told), "{}", run.stderr);
+    world.assert_tidy();
+}

@@ -3,10 +3,11 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 
 use serde_json::json;
 
-use super::world::{World, names};
+use super::world::{World, names, tree};
 use crate::support::{Run, finish};
 
 /// The files of the project below `.agents/.apkit`.
@@ -261,6 +262,93 @@ fn folders_that_were_not_copied_here_are_not_touched() {
     world.expect(0, &["verify"]);
 }
 
+/// What a stranger's lock file says must not become a program that something runs:
+/// a hook of git, a workflow, a task, a module.
+#[test]
+fn a_lock_file_has_skills_copied_to_directories_for_skills_alone() {
+    let world = World::new();
+    project(&world);
+    let file = "home/project/.agents/apkit.lock";
+    let lock: serde_json::Value = serde_json::from_str(&world.place.read(file)).expect("JSON");
+    let above = world.path("home/project");
+    fs::create_dir_all(above.join(".git/modules")).expect("a directory");
+    symlink(".git", above.join("skills-link")).expect("a link");
+    for directory in [
+        ".git",
+        ".git/skills",
+        ".GIT/skills",
+        "git~1/skills",
+        ".git./skills",
+        ".g\u{200d}it/skills",
+        ".git::$INDEX_ALLOCATION/skills",
+        "nested/.git/skills",
+        "skills-link/skills",
+        "",
+        ".github",
+        ".husky",
+        ".vscode",
+        ".cargo",
+        ".jj",
+        "node_modules",
+        "node_modules/.bin",
+        "new",
+        "x/../skills",
+        "c:skills",
+        "skills ",
+        ".agents",
+        ".agents/plugins/skills",
+        ".agents/plugin-data/tide-table/skills",
+        ".agents/.apkit/skills",
+    ] {
+        for base in [
+            directory.to_owned(),
+            format!("{}/{directory}", above.display()),
+        ] {
+            let mut lock = lock.clone();
+            lock["packages"]["tide-table"]["folders"] =
+                json!([{ "directory": base, "scripts": true }]);
+            world.write(file, lock.to_string());
+            for command in [&["import", "--frozen"][..], &["import", "./p"], &["update"]] {
+                let run = in_project(&world, command);
+                assert_eq!(run.status, Some(0), "{base}: {run:#?}");
+                let copies = find(&above, "SKILL.md");
+                assert_eq!(
+                    copies,
+                    [".agents/plugins/tide-table/skills/tides", "p/skills/tides"]
+                );
+            }
+            let run = in_project(&world, &["import", "--frozen"]);
+            assert!(
+                run.stdout.contains("is left alone, "),
+                "{base}: {}",
+                run.stdout
+            );
+        }
+    }
+    for directory in [
+        ".claude/skills",
+        ".github/skills",
+        "sub/my-skills",
+        ".agents/skills",
+    ] {
+        let mut lock = lock.clone();
+        lock["packages"]["tide-table"]["folders"] =
+            json!([{ "directory": directory, "scripts": true }]);
+        world.write(file, lock.to_string());
+        let run = in_project(&world, &["import", "--frozen"]);
+        assert_eq!(run.status, Some(0), "{directory}: {run:#?}");
+        assert_eq!(names(&above.join(directory)), ["tides"]);
+    }
+}
+
+/// The directories below `above` that hold a file of this name.
+fn find(above: &Path, name: &str) -> Vec<String> {
+    let files = tree(above).into_keys();
+    files
+        .filter_map(|path| Some(path.strip_suffix(name)?.trim_end_matches('/').to_owned()))
+        .collect()
+}
+
 #[test]
 fn a_folder_in_the_project_that_leads_out_of_it_is_not_written() {
     let world = World::new();
@@ -273,7 +361,8 @@ fn a_folder_in_the_project_that_leads_out_of_it_is_not_written() {
     let run = in_project(&world, &copies);
     assert_eq!(run.status, Some(0), "{run:#?}");
     assert!(
-        run.stdout.contains("which lies elsewhere"),
+        run.stdout
+            .contains("left alone, as a link on the way leads out of the project"),
         "{}",
         run.stdout
     );
