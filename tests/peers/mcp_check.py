@@ -229,7 +229,8 @@ def remote(c, args, user):
 
 def clients(c, args, user, path, far, peers):
     c.part("apkit mcp serve and official clients")
-    command = [args.apkit, "mcp", "serve", path, far, "--allow-stdio"]
+    # A dozen servers, some by npx, start at once; how long that takes is the machine's affair.
+    command = [args.apkit, "mcp", "serve", path, far, "--allow-stdio", "--wait", "60"]
     steps = [["list"], ["call", "mcp__everything__echo", {"message": "x"}], ["call", "mcp__py-sse__shout", {"text": "x"}],
              ["call", "mcp__python-old__fail", {}], ["call", "mcp__everything__nothing", {}]]
     seen = {}
