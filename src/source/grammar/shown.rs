@@ -185,8 +185,8 @@ mod tests {
             ("git+u:S3CRETPW@h:o/r", "git+…@h:o/r"),
             ("dir:https://u:S3CRETPW@h/x", "dir:https://…@h/x"),
             ("file:https://u:S3CRETPW@h/x", "file:https://…@h/x"),
-            ("/work/https:/u:S3CRETPW@h/x", "/work/https:/…@h/x"),
-            ("dir:/work/https:/u:S3CRETPW@h/x", "dir:/work/https:/…@h/x"),
+            ("/srv/https:/u:S3CRETPW@h/x", "/srv/https:/…@h/x"),
+            ("dir:/srv/https:/u:S3CRETPW@h/x", "dir:/srv/https:/…@h/x"),
         ] {
             let shown = Shown::of(text);
             assert_eq!(shown.text, wanted);
