@@ -163,6 +163,10 @@ pub fn mend(root: &Path, display: &str, options: &Options<'_>) -> Result<Plan, E
 /// How many findings of a package would be mended without asking. It is found
 /// without trying: what hides behind a finding is not counted.
 pub fn mendable(root: &Path, package: &Package) -> usize {
+    // Asked of each package of a search, most of which have nothing to mend.
+    if package.diagnostics.is_empty() {
+        return 0;
+    }
     let Ok(root) = root.canonicalize() else {
         return 0;
     };
