@@ -1,6 +1,7 @@
 //! Repositories behind a server: what it says it has, and as little of that as
 //! it takes to have one commit.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -211,7 +212,7 @@ impl<'a> Server<'a> {
         if list.foreign_ids {
             return Err(Error::Sha256);
         }
-        self.checked(connected)?;
+        self.checked(connected, "")?;
         Ok(Connection { remote, list })
     }
 
@@ -221,7 +222,12 @@ impl<'a> Server<'a> {
         refspecs: &[&str],
         depth: i32,
     ) -> Result<(), Error> {
+        let said = RefCell::new(Vec::new());
         let mut callbacks = RemoteCallbacks::new();
+        callbacks.sideband_progress(|text| {
+            keep_end(&mut said.borrow_mut(), text);
+            !self.request.stop.is_requested()
+        });
         callbacks.transfer_progress(|seen| {
             let progress = self.request.progress;
             let count = |number: usize| number as u64;
@@ -242,21 +248,54 @@ impl<'a> Server<'a> {
             let _ = connection.remote.disconnect();
             done
         });
-        self.checked(done)
+        drop(options);
+        let said = String::from_utf8_lossy(&said.into_inner()).into_owned();
+        self.checked(done, &self.context.hidden(&said))
     }
 
-    /// The failure behind libgit2's.
-    fn checked<T>(&self, done: Result<T, git2::Error>) -> Result<T, Error> {
+    /// The failure behind libgit2's, with what the server `said` before.
+    fn checked<T>(&self, done: Result<T, git2::Error>, said: &str) -> Result<T, Error> {
         done.map_err(|error| {
             if self.request.stop.is_requested() {
                 return Error::Stopped;
             }
             match self.context.take_failure() {
                 Some(Failure::Stopped) => Error::Stopped,
+                Some(Failure::BrokenOff { host, reason }) => {
+                    let reason = reason + &complaint(said);
+                    Error::Connection(Failure::BrokenOff { host, reason })
+                }
                 Some(failure) => Error::Connection(failure),
-                None => Error::Git(shortened(&self.context.hidden(error.message()))),
+                None => {
+                    let text = shortened(&self.context.hidden(error.message()));
+                    Error::Git(text + &complaint(said))
+                }
             }
         })
+    }
+}
+
+/// Adds to what a server said, of which the end is kept: it may say anything.
+fn keep_end(said: &mut Vec<u8>, text: &[u8]) {
+    const MOST: usize = 4096;
+    said.extend_from_slice(text);
+    said.drain(..said.len().saturating_sub(MOST));
+}
+
+/// What a server complained of, to read after a reason; empty if it only counted.
+fn complaint(said: &str) -> String {
+    let lines: Vec<&str> = said.split(['\n', '\r']).collect();
+    let is_complaint = |line: &&str| {
+        ["fatal:", "error:"]
+            .iter()
+            .any(|word| line.starts_with(word))
+    };
+    match lines.iter().position(is_complaint) {
+        Some(first) => {
+            let words = lines.get(first..).unwrap_or_default().join("\n");
+            format!("; it said: {}", shortened(&words))
+        }
+        None => String::new(),
     }
 }
 

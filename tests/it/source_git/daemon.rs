@@ -181,6 +181,21 @@ fn repositories_are_fetched_from_a_daemon() {
 }
 
 #[test]
+fn what_a_damaged_repository_makes_the_server_say_is_told() {
+    let world = World::new();
+    let origin = world.origin("r.git");
+    let nothing = "1234567890".repeat(4);
+    let tree = origin.tree(&[("100644", b"plugin.json", &nothing)]);
+    origin.commit_tree("refs/heads/main", &tree);
+    let daemon = Daemon::start(&world);
+    let address = format!("git://127.0.0.1:{}/r.git", daemon.port);
+    let error = world.fetch(&source(&address, "", "")).expect_err("damaged");
+    let said = error.to_string();
+    let words = format!("; it said: fatal: unable to read {nothing}");
+    assert!(said.contains(&words), "{said}");
+}
+
+#[test]
 fn nobody_and_silence_are_told() {
     let mut world = World::new();
     let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
