@@ -141,7 +141,7 @@ struct Key {
 }
 
 /// What a credential becomes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A header.
     Header,
@@ -157,11 +157,24 @@ impl Kind {
         }
     }
 
-    fn is_same(self, one: &str, other: &str) -> bool {
+    /// The table of the file that holds such ones.
+    pub fn table(self) -> &'static str {
         match self {
-            Self::Header => one.eq_ignore_ascii_case(other),
-            Self::Env => one == other || cfg!(windows) && one.eq_ignore_ascii_case(other),
+            Self::Header => "headers",
+            Self::Env => "env",
         }
+    }
+
+    /// A name as it is compared.
+    fn folded(self, name: &str) -> String {
+        match self {
+            Self::Env if !cfg!(windows) => name.to_owned(),
+            Self::Header | Self::Env => name.to_ascii_lowercase(),
+        }
+    }
+
+    fn is_same(self, one: &str, other: &str) -> bool {
+        self.folded(one) == self.folded(other)
     }
 
     /// Why nothing of this name can be given.
@@ -297,6 +310,27 @@ impl Keys {
 }
 
 impl Keys {
+    /// The credentials of the file that `server` of `package` does not take, since it is
+    /// started or connected to, by their kind and name. None for a server that is off.
+    pub fn unfitting(&self, package: &str, server: &ServerPlan) -> Vec<(Kind, &str)> {
+        let Ok(launch) = &server.launch else {
+            return Vec::new();
+        };
+        let taken = Kind::of(launch);
+        let for_it = self
+            .0
+            .iter()
+            .filter(|key| key.is_for(package, &server.name));
+        let mut unfitting: Vec<_> = for_it
+            .filter_map(|key| Some((key.kind?, key.name.as_str())))
+            .filter(|(kind, _)| *kind != taken)
+            .collect();
+        // Of several origins.
+        unfitting.sort_unstable();
+        unfitting.dedup();
+        unfitting
+    }
+
     /// The servers of `package` that the file has credentials for.
     pub fn servers_of(&self, package: &str) -> impl Iterator<Item = &str> {
         let of = move |key: &&Key| key.package.as_deref() == Some(package);

@@ -741,3 +741,32 @@ fn credentials_that_are_missing_or_for_nobody_are_named() {
         "note: the credentials are for a server almanack that tide-table does not have\n"
     );
 }
+
+#[test]
+fn credentials_of_the_other_kind_are_named() {
+    let plans = Plans::new(&format!("{{{ALMANAC}, {TIDES}}}"));
+    let origin = "origin = \"https://tides.example.com\"";
+    let text = ["almanac", "tides"].map(|server| {
+        format!(
+            "[[server]]\nplugin = \"tide-table\"\nserver = \"{server}\"\n{origin}\n\
+             headers.X-Key = {{ value = \"s3cret\" }}\nenv.API_KEY = {{ value = \"s3cret\" }}\n"
+        )
+    });
+    let file = plans.private_file("keys.toml", &text.concat());
+    let file = file.to_str().expect("text");
+    let run = plans.run(&["p", "--allow-stdio", "--credentials", file]);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    assert_eq!(
+        run.stderr,
+        "note: the credential headers.X-Key is not given to the server almanac of tide-table: it is \
+         a header, and the server is started and takes variables (env.NAME)\n\
+         note: the credential env.API_KEY is not given to the server tides of tide-table: it is a \
+         variable, and the server is connected to and takes headers (headers.NAME)\n"
+    );
+    // The same name twice is no choice to be made in silence.
+    let file = plans.private_file("keys.toml", &[text[0].as_str(); 2].concat());
+    let run = plans.run(&["p", "--credentials", file.to_str().expect("text")]);
+    assert_eq!(run.status, Some(2), "{run:?}");
+    let told = "keys.toml:11: headers.X-Key of this server stands in line 5 already";
+    assert!(run.stderr.contains(told), "{run:?}");
+}

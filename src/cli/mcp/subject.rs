@@ -5,7 +5,7 @@ use std::path::Path;
 
 use apkit::archive::Digest;
 use apkit::mcp::content;
-use apkit::mcp::credential::Keys;
+use apkit::mcp::credential::{Keys, Kind};
 use apkit::mcp::gate::Gate;
 use apkit::mcp::plan::{self, Off, Places, Plan};
 use apkit::package::{self, Package, Transport, Verdict};
@@ -96,6 +96,9 @@ pub(super) fn planned(found: Found, terms: Terms<'_>) -> Result<Subject, Failure
     // As if everything were allowed: what is missing is said beside what is not.
     let ungated = plan::plan(&package, &places, variables, &Gate::open());
     for (server, ungated) in plan.servers.iter_mut().zip(&ungated.servers) {
+        for (kind, name) in keys.unfitting(&plan.package, ungated) {
+            note(&unfitting(kind, name, &server.name, &plan.package));
+        }
         let slots = keys.slots(&plan.package, ungated);
         let problem = slots.iter().find_map(|slot| {
             let problem = slot.problem(variables)?;
@@ -118,6 +121,24 @@ pub(super) fn planned(found: Found, terms: Terms<'_>) -> Result<Subject, Failure
         plan,
         _scratch: found.scratch,
     })
+}
+
+/// That a server is not given a credential, since it takes another kind.
+fn unfitting(kind: Kind, name: &str, server: &str, package: &str) -> String {
+    let (is, takes) = match kind {
+        Kind::Env => (
+            "a variable",
+            "is connected to and takes headers (headers.NAME)",
+        ),
+        Kind::Header => ("a header", "is started and takes variables (env.NAME)"),
+    };
+    format!(
+        "the credential {}.{} is not given to the server {} of {}: it is {is}, and the server {takes}",
+        kind.table(),
+        visible(name),
+        visible(server),
+        visible(package)
+    )
 }
 
 /// What was changed in an installed package since it was installed.

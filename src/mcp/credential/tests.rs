@@ -279,6 +279,18 @@ fn mistakes_in_the_file_are_named_by_line_and_not_shown() {
             ":4: PLUGIN_ROOT: it is set by apkit",
         ),
         ("env.A = { value = \"s3cret }\n", ":4: "),
+        (
+            "env.A = { env = \"X\" }\n\n[[server]]\nplugin = \"p\"\nserver = \"s\"\nenv.A = { value = \"s3cret\" }\n",
+            ":9: env.A of this server stands in line 4 already",
+        ),
+        (
+            "origin = \"https://example.com\"\nheaders.X-Key = { env = \"X\" }\nheaders.x-key = { value = \"s3cret\" }\n",
+            ":6: headers.x-key of this server stands in line 5 already",
+        ),
+        (
+            "origin = \"https://example.com\"\nheaders.x-key = { env = \"X\" }\nheaders.X-Key = { value = \"s3cret\" }\n",
+            ":6: headers.X-Key of this server stands in line 5 already",
+        ),
     ] {
         let path = file(directory.path(), "c.toml", &format!("{entry}{more}"));
         let error = Keys::read(&path).expect_err(more).to_string();
@@ -290,6 +302,37 @@ fn mistakes_in_the_file_are_named_by_line_and_not_shown() {
         );
         assert!(!error.contains('\n'), "{error}");
     }
+}
+
+#[test]
+fn one_name_may_be_for_several_origins_servers_and_kinds() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let entry = |server: &str, origin: &str| {
+        format!(
+            "[[server]]\nplugin = \"p\"\nserver = \"{server}\"\norigin = \"{origin}\"\n\
+             headers.A = {{ env = \"KEY\" }}\n"
+        )
+    };
+    let text = [
+        entry("tides", "https://tides.example.com"),
+        "env.A = { env = \"KEY\" }\n".to_owned(),
+        entry("tides", "https://other.example.com"),
+        entry("moon", "https://tides.example.com"),
+    ];
+    let keys = Keys::read(&file(directory.path(), "c.toml", &text.concat())).expect("keys");
+    let server = remote("tides", URL);
+    assert_eq!(keys.slots("p", &server).len(), 1);
+    // What is of the wrong kind is named once.
+    assert_eq!(keys.unfitting("p", &server), [(Kind::Env, "A")]);
+    assert_eq!(keys.unfitting("p", &local("tides")), [(Kind::Header, "A")]);
+    assert!(keys.unfitting("p", &remote("moon", URL)).is_empty());
+    assert!(keys.unfitting("q", &server).is_empty());
+    // The kind of one of the command line is for the transport to say.
+    assert!(
+        given(&["tides:A=env:KEY"])
+            .unfitting("p", &local("tides"))
+            .is_empty()
+    );
 }
 
 #[cfg(unix)]
