@@ -643,7 +643,10 @@ fn help_says_how_one_of_several_servers_is_given_a_credential() {
     let help = plans.run(&["--help"]).stdout;
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        help.contains("have a server of that name, write PACKAGE/SERVER"),
+        help.contains(
+            "have a server of that name, write PACKAGE/SERVER, and where they have one name \
+             SOURCE/SERVER."
+        ),
         "{help}"
     );
     assert!(help.contains("Nobody but you may read the file"), "{help}");

@@ -139,17 +139,17 @@ pub(super) fn helpers(options: &session::Options, listener: stdio::Listener) -> 
     }
 }
 
-/// Opens a session with a server of `package`.
+/// Opens a session with a server of `subject`.
 pub(super) async fn open(
     subjects: &Subjects,
-    package: &str,
+    subject: &Subject,
     server: &ServerPlan,
     options: &session::Options,
 ) -> Result<(Session, Logs), ServerFailure> {
     let variables = &subjects.session.environment().variables;
     let helpers = helpers(options, Arc::new(|line: &str| say(&visible(line))));
     let credentials =
-        Credentials::for_server(&subjects.keys, package, server, variables, &helpers).await;
+        Credentials::for_server(&subjects.keys, subject.names(), server, variables, &helpers).await;
     let credentials = credentials
         .map_err(|error| ServerFailure::new(&server.name, Step::Start, error.to_string()))?;
     session::open(server, &credentials, options).await

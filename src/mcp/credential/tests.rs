@@ -102,6 +102,18 @@ fn the_command_line_names_a_server_a_name_and_a_source() {
     ]);
     assert_eq!(headers(&keys, URL).expect("headers").len(), 1);
     assert_eq!(keys.slots("x", &local("a:b")).len(), 1);
+    // By the SOURCE, where several packages have one name, or it has none.
+    for package in ["tide-table", ""] {
+        let names = |source| Names { package, source };
+        let keys = given(&["git:x/y/tides:A=env:KEY"]);
+        assert_eq!(keys.slots(names("git:x/y"), &remote("tides", URL)).len(), 1);
+        assert!(
+            keys.slots(names("./copy"), &remote("tides", URL))
+                .is_empty()
+        );
+        let keys = given(&["/tides:A=env:KEY"]);
+        assert!(keys.slots(names(""), &remote("tides", URL)).is_empty());
+    }
     // The later one wins, as header names go.
     let keys = given(&["tides:X-Key=env:NOT_SET", "tides:x-key=env:KEY"]);
     assert_eq!(
