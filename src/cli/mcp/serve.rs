@@ -54,7 +54,7 @@ pub(super) struct Arguments {
     ///
     /// Until then a call may take as long as its server needs: when it has taken too long is
     /// for the host to say, which cancels it.
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "SECONDS", default_value_t = connect::TIMEOUT, value_parser = clap::value_parser!(u64).range(connect::TIMEOUTS))]
     timeout: u64,
 
     #[command(flatten)]
