@@ -206,9 +206,24 @@ fn programs_are_allowed_for_one_content_of_one_package() {
         )),
         "{reason}"
     );
-    // Another package.
-    plans.rules(&allow("").replace("tide-table", "tide-tables"));
-    assert_eq!(states(&plans.plan(1, &["p"])).len(), 2);
+    // A slip in a name beside it.
+    let slips = [
+        allow("").replace("tide-table", "tide-tables"),
+        allow("server = \"Almanac\"\n"),
+    ];
+    for slip in slips {
+        plans.rules(&slip);
+        let plan = plans.plan(1, &["p"]);
+        assert_eq!(states(&plan), ["almanac: disabled", "second: disabled"]);
+        let reason = plan["servers"][0]["reason"].as_str().expect("a reason");
+        let wanted = format!("{}:1 names nearly this package or server", file.display());
+        assert!(reason.contains(&wanted), "{reason}");
+    }
+    // Another package is none of this one's.
+    plans.rules(&allow("").replace("tide-table", "moon"));
+    let plan = plans.plan(1, &["p"]);
+    let reason = plan["servers"][0]["reason"].as_str().expect("a reason");
+    assert_eq!(reason, "programs are not allowed");
     plans.rules("[[stdio.allow]]\nplugin = \"tide-table\"\ndigest = \"sha256:12\"\n");
     let run = plans.run(&["p"]);
     assert_eq!(run.status, Some(2));
