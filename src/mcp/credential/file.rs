@@ -101,8 +101,14 @@ impl Keys {
             line: span.and_then(|span| line_of(text, span.start)),
             problem,
         };
-        let file: FileText = toml::from_str(text)
-            .map_err(|refused| error(refused.span(), without_content(refused.message())))?;
+        let file: FileText = toml::from_str(text).map_err(|refused| {
+            let (span, mut problem) = (refused.span(), without_content(refused.message()));
+            let first = span.as_ref().and_then(|span| same_key(text, span.start));
+            if let (Some(first), true) = (first, problem.starts_with("duplicate key")) {
+                problem.push_str(&format!("; it stands in line {first} already"));
+            }
+            error(span, problem)
+        })?;
         let mut keys = Self::default();
         let mut known = BTreeMap::new();
         for entry in file.server {
@@ -181,6 +187,22 @@ impl ValueText {
 fn line_of(text: &str, at: usize) -> Option<usize> {
     let before = text.get(..at)?;
     Some(before.matches('\n').count() + 1)
+}
+
+/// The line, from 1, of the same table that begins with the key of the line of `at`.
+fn same_key(text: &str, at: usize) -> Option<usize> {
+    let begin = text.get(..at)?.rfind('\n')? + 1;
+    let (before, line) = text.split_at_checked(begin)?;
+    let key = |line: &str| -> Option<String> {
+        let (key, _) = line.split_once('=')?;
+        Some(key.split_whitespace().collect())
+    };
+    let wanted = key(line.lines().next()?)?;
+    let before: Vec<&str> = before.lines().collect();
+    let table = before.iter().enumerate().rev();
+    let mut table = table.take_while(|(_, line)| !line.trim_start().starts_with('['));
+    let (first, _) = table.find(|(_, line)| key(line).as_ref() == Some(&wanted))?;
+    Some(first + 1)
 }
 
 /// What the parser says, without what it found in the place of something else.

@@ -296,6 +296,18 @@ fn mistakes_in_the_file_are_named_by_line_and_not_shown() {
             ":9: env.A of this server stands in line 4 already",
         ),
         (
+            "env.A = { value = \"s3cret\" }\nenv.B = { env = \"X\" }\nenv . A = { value = \"s3cret\" }\n",
+            ":6: duplicate key; it stands in line 4 already",
+        ),
+        (
+            "[server.env]\nB = { env = \"X\" }\nA = { env = \"X\" }\nB = { value = \"s3cret\" }\n",
+            ":7: duplicate key; it stands in line 5 already",
+        ),
+        (
+            "\n\nenv = { A = { env = \"X\" }, A = { value = \"s3cret\" } }\n",
+            ":6: duplicate key",
+        ),
+        (
             "origin = \"https://example.com\"\nheaders.X-Key = { env = \"X\" }\nheaders.x-key = { value = \"s3cret\" }\n",
             ":6: headers.x-key of this server stands in line 5 already",
         ),
