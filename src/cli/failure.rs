@@ -390,10 +390,9 @@ fn found_instead(manifests: &[String], skills: usize) -> String {
 
 /// How to say which server is meant. One package can be there twice.
 fn either(known: &[String]) -> String {
-    let mut names: Vec<_> = known.iter().map(|name| visible(name)).collect();
-    names.dedup();
+    let names: Vec<_> = known.iter().map(|name| visible(name)).collect();
     match names[..] {
-        [_] => "ask for one of the packages at a time".to_owned(),
+        [] => "ask for one of the packages at a time".to_owned(),
         _ => format!("write {}", names.join(" or ")),
     }
 }

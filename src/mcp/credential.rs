@@ -86,7 +86,7 @@ impl Credentials {
     /// When one of them cannot be had, cannot be sent, or is for another origin.
     pub async fn for_server(
         keys: &Keys,
-        package: &str,
+        package: impl Into<Names<'_>>,
         server: &ServerPlan,
         environment: &BTreeMap<OsString, OsString>,
         helpers: &Helpers,
@@ -122,6 +122,42 @@ impl Credentials {
     }
 }
 
+/// The names by which credentials may mean a package. A name alone is that in
+/// `plugin.json`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Names<'n> {
+    /// Its name in `plugin.json`; empty if it has none.
+    pub package: &'n str,
+    /// The SOURCE by which it was asked for, as messages show it, which tells packages of
+    /// one name apart; empty if there is none.
+    pub source: &'n str,
+}
+
+impl<'n> From<&'n str> for Names<'n> {
+    fn from(package: &'n str) -> Self {
+        Self {
+            package,
+            source: "",
+        }
+    }
+}
+
+impl Names<'_> {
+    /// Whether `given`, the SERVER of a credential of the command line, means `server` of
+    /// this package: by its name alone, or by one of [`Self::whole`].
+    pub fn is_meant(self, given: &str, server: &str) -> bool {
+        given == server || self.whole(server).any(|whole| given == whole)
+    }
+
+    /// What means `server` of this package where others have one of that name:
+    /// `PACKAGE/SERVER` and `SOURCE/SERVER`.
+    pub fn whole(self, server: &str) -> impl Iterator<Item = String> {
+        let names = [self.package, self.source].into_iter();
+        let names = names.filter(|name| !name.is_empty());
+        names.map(move |name| format!("{name}/{server}"))
+    }
+}
+
 /// Where the credentials of all servers come from.
 #[derive(Debug, Clone, Default)]
 pub struct Keys(Vec<Key>);
@@ -141,7 +177,7 @@ struct Key {
 }
 
 /// What a credential becomes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A header.
     Header,
@@ -157,11 +193,24 @@ impl Kind {
         }
     }
 
-    fn is_same(self, one: &str, other: &str) -> bool {
+    /// The table of the file that holds such ones.
+    pub fn table(self) -> &'static str {
         match self {
-            Self::Header => one.eq_ignore_ascii_case(other),
-            Self::Env => one == other || cfg!(windows) && one.eq_ignore_ascii_case(other),
+            Self::Header => "headers",
+            Self::Env => "env",
         }
+    }
+
+    /// A name as it is compared.
+    fn folded(self, name: &str) -> String {
+        match self {
+            Self::Env if !cfg!(windows) => name.to_owned(),
+            Self::Header | Self::Env => name.to_ascii_lowercase(),
+        }
+    }
+
+    fn is_same(self, one: &str, other: &str) -> bool {
+        self.folded(one) == self.folded(other)
     }
 
     /// Why nothing of this name can be given.
@@ -245,7 +294,8 @@ impl Keys {
 
     /// What `server` of `package` is to be given, one for each name. Nothing for
     /// a server that is off.
-    pub fn slots(&self, package: &str, server: &ServerPlan) -> Vec<Slot<'_>> {
+    pub fn slots<'n>(&self, package: impl Into<Names<'n>>, server: &ServerPlan) -> Vec<Slot<'_>> {
+        let package = package.into();
         let Ok(launch) = &server.launch else {
             return Vec::new();
         };
@@ -297,7 +347,33 @@ impl Keys {
 }
 
 impl Keys {
-    /// The servers of `package` that the file has credentials for.
+    /// The credentials of the file that `server` of `package` does not take, since it is
+    /// started or connected to, by their kind and name. None for a server that is off.
+    pub fn unfitting<'n>(
+        &self,
+        package: impl Into<Names<'n>>,
+        server: &ServerPlan,
+    ) -> Vec<(Kind, &str)> {
+        let package = package.into();
+        let Ok(launch) = &server.launch else {
+            return Vec::new();
+        };
+        let taken = Kind::of(launch);
+        let for_it = self
+            .0
+            .iter()
+            .filter(|key| key.is_for(package, &server.name));
+        let mut unfitting: Vec<_> = for_it
+            .filter_map(|key| Some((key.kind?, key.name.as_str())))
+            .filter(|(kind, _)| *kind != taken)
+            .collect();
+        // Of several origins.
+        unfitting.sort_unstable();
+        unfitting.dedup();
+        unfitting
+    }
+
+    /// The servers of the package of this name that the file has credentials for.
     pub fn servers_of(&self, package: &str) -> impl Iterator<Item = &str> {
         let of = move |key: &&Key| key.package.as_deref() == Some(package);
         self.0.iter().filter(of).map(|key| key.server.as_str())
@@ -305,15 +381,10 @@ impl Keys {
 }
 
 impl Key {
-    fn is_for(&self, package: &str, server: &str) -> bool {
+    fn is_for(&self, package: Names<'_>, server: &str) -> bool {
         match &self.package {
-            Some(wanted) => wanted == package && self.server == server,
-            // `PACKAGE/SERVER` where several packages have such a server.
-            None => {
-                let qualified = self.server.strip_prefix(package);
-                let qualified = qualified.and_then(|rest| rest.strip_prefix('/'));
-                self.server == server || !package.is_empty() && qualified == Some(server)
-            }
+            Some(wanted) => wanted == package.package && self.server == server,
+            None => package.is_meant(&self.server, server),
         }
     }
 }

@@ -102,7 +102,7 @@ pub async fn open(
     let failed = |step, error: &dyn std::error::Error| {
         Failure::new(name, step, secrets.masked(&error.to_string()))
     };
-    let unusable = |error: http::StartError| failed(Step::Connect, &error);
+    let unusable = |error: http::StartError| failed(Step::Connect, &error).lasting();
     match launch {
         Launch::Stdio(process) => {
             let starting = Stdio::start(process, credentials, &limits);
@@ -116,6 +116,7 @@ pub async fn open(
                     ending: watch.ending().map(|ending| ending.to_string()),
                     stderr: watch.last_lines(LINES),
                     stray: stray.map(|stray| stray.to_string()),
+                    lasting: false,
                 }
             };
             let post = Post {
@@ -145,6 +146,7 @@ fn last_words(watch: http::Watch, secrets: Secrets, options: &Options) -> Post {
     Post {
         words: Box::new(move || Words {
             ending: watch.last(),
+            lasting: watch.is_lasting(),
             stray: watch.stray().map(|stray| stray.to_string()),
             ..Words::default()
         }),

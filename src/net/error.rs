@@ -183,6 +183,41 @@ fn seconds(after: &Duration) -> String {
     }
 }
 
+/// Whether an answer of this status is the same in a minute unless somebody changes
+/// something: that of a request too late, too early, too often or in another's way is not.
+pub fn is_lasting_status(code: u16) -> bool {
+    (400..500).contains(&code) && !matches!(code, 408 | 409 | 421 | 423 | 425 | 429)
+}
+
+impl ErrorKind {
+    /// Whether it lasts until somebody changes something: an address, a rule, a certificate.
+    /// What may have been late, or too much for a while, does not.
+    pub fn is_lasting(&self) -> bool {
+        match self {
+            Self::Scheme
+            | Self::Plain
+            | Self::Denied(_)
+            | Self::Forbidden { .. }
+            | Self::Downgrade { .. }
+            | Self::Redirects
+            | Self::Location
+            | Self::Header { .. }
+            | Self::Setup { .. } => true,
+            Self::Tls { certificate, .. } => *certificate,
+            Self::Status { code, .. } => is_lasting_status(*code),
+            Self::Dns { .. }
+            | Self::Refused { .. }
+            | Self::Connect { .. }
+            | Self::Timeout { .. }
+            | Self::TooLarge { .. }
+            | Self::Cut { .. }
+            | Self::Encoding { .. }
+            | Self::Protocol { .. }
+            | Self::Stopped => false,
+        }
+    }
+}
+
 impl Error {
     /// A failure at `url`.
     pub fn new(url: &Url, kind: ErrorKind) -> Self {

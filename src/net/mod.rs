@@ -39,7 +39,7 @@ mod trust;
 pub use asynchronous::{AsyncClient, AsyncRequest, AsyncResponse, AsyncSettings, Lookup, Method};
 pub use client::{Client, Interrupt, MAX_REDIRECTS, Permit, Settings, Timeouts};
 pub use egress::{BadAllowance, Denied, Egress};
-pub use error::{Error, ErrorKind, Waiting};
+pub use error::{Error, ErrorKind, Waiting, is_lasting_status};
 pub use proxy::{BadProxy, Proxies};
 pub use request::Request;
 pub use response::{Body, Response};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::mcp_support::{Host, apkit, package, package_of, run};
-use crate::support::{Place, finish};
+use crate::support::{Place, finish, manifest};
 use crate::web::{Reply, Server};
 
 /// The digest of the package `p` as it is now.
@@ -282,4 +282,46 @@ fn a_credential_for_servers_of_several_packages_is_for_none() {
         "error: failed to give the server s a credential: several packages have one; write p/s or q/s\n"
     );
     assert_eq!(check("q/s:KEY=env:VALUE").status, Some(0));
+}
+
+#[test]
+fn packages_of_one_name_are_told_apart_by_their_source() {
+    let place = Place::new();
+    for directory in ["a", "b"] {
+        package(&place, directory, &[("s", &[])]);
+        place.write(&format!("{directory}/plugin.json"), manifest("p", ""));
+    }
+    let serve = |given: &[&str]| {
+        let mut command = apkit(&place);
+        command.args(["serve", "./a", "b", "--allow-stdio"]);
+        for given in given {
+            command.args(["--credential", given]);
+        }
+        command.env("ONE", "first word").env("TWO", "second word");
+        command
+    };
+    for given in ["s:KEY=env:ONE", "p/s:KEY=env:ONE"] {
+        let server = given.split_once(':').expect("a colon").0;
+        let refused = finish(&mut serve(&[given]));
+        assert_eq!(refused.status, Some(2), "{refused:?}");
+        assert_eq!(
+            refused.stderr,
+            format!(
+                "error: failed to give the server {server} a credential: several packages have one; \
+                 write ./a/s or b/s\n"
+            )
+        );
+    }
+    // What it says to write does it.
+    let mut host = Host::spawn(&mut serve(&["./a/s:KEY=env:ONE", "b/s:KEY=env:TWO"]));
+    host.greet();
+    let names = host.names();
+    let reports = names.iter().filter(|name| name.ends_with("__report"));
+    let given: Vec<Value> = reports
+        .map(|name| {
+            let answer = host.call(name, json!({}));
+            answer["result"]["structuredContent"]["env"]["KEY"].clone()
+        })
+        .collect();
+    assert_eq!(given, ["first word", "second word"]);
 }

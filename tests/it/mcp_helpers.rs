@@ -132,6 +132,53 @@ async fn a_helper_is_run_without_a_shell() {
     let _ = Command::new("kill").arg(left.to_string()).status();
 }
 
+#[tokio::test]
+async fn an_agent_that_holds_the_output_of_its_helper_costs_no_time() {
+    let place = Place::new();
+    let environment = BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]);
+    let words: Arc<Mutex<Vec<String>>> = Arc::default();
+    let heard = Arc::downgrade(&words);
+    let hears = Arc::clone(&words);
+    let helpers = Helpers {
+        guard: env!("CARGO_BIN_EXE_apkit").into(),
+        limit: LONG,
+        listener: Arc::new(move |line: &str| {
+            hears.lock().expect("no panic").push(line.to_owned());
+        }),
+    };
+    let server = ServerPlan {
+        name: "s".to_owned(),
+        launch: Ok(apkit::mcp::plan::Launch::Stdio(process(&place, &[]))),
+    };
+    let id = place.path().join("id");
+    let (mut got, mut agents) = (Vec::new(), Vec::new());
+    for end in ["exit 0", "exit 3"] {
+        let script = format!(
+            "sleep 90 & echo $! > {}; echo x; echo said >&2; {end}",
+            id.display()
+        );
+        let command = json!(["sh", "-c", script]).to_string();
+        let keys = Keys::read(&keys(&place, &command)).expect("keys");
+        let given = Credentials::for_server(&keys, "p", &server, &environment, &helpers).await;
+        let given = given.map(|given| given.env[0].1.clone());
+        got.push(given.map_err(|error| error.problem));
+        let agent = started(&place);
+        agents.push((agent, runs(agent)));
+    }
+    let said = words.lock().expect("no panic").clone();
+    drop((helpers, words));
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    let is_listening = heard.upgrade().is_some();
+    for (agent, _) in &agents {
+        let _ = Command::new("kill").arg(agent.to_string()).status();
+    }
+    let failed = Err("sh failed with status 3".to_owned());
+    assert_eq!(got, [Ok("<x".to_owned()), failed]);
+    assert_eq!(said, ["said", "said"]);
+    assert!(agents.iter().all(|(_, runs)| *runs), "agents go on");
+    assert!(!is_listening, "nobody hears what they say");
+}
+
 #[test]
 fn a_helper_that_hangs_costs_its_own_server_alone() {
     let place = Place::new();

@@ -206,9 +206,24 @@ fn programs_are_allowed_for_one_content_of_one_package() {
         )),
         "{reason}"
     );
-    // Another package.
-    plans.rules(&allow("").replace("tide-table", "tide-tables"));
-    assert_eq!(states(&plans.plan(1, &["p"])).len(), 2);
+    // A slip in a name beside it.
+    let slips = [
+        allow("").replace("tide-table", "tide-tables"),
+        allow("server = \"Almanac\"\n"),
+    ];
+    for slip in slips {
+        plans.rules(&slip);
+        let plan = plans.plan(1, &["p"]);
+        assert_eq!(states(&plan), ["almanac: disabled", "second: disabled"]);
+        let reason = plan["servers"][0]["reason"].as_str().expect("a reason");
+        let wanted = format!("{}:1 names nearly this package or server", file.display());
+        assert!(reason.contains(&wanted), "{reason}");
+    }
+    // Another package is none of this one's.
+    plans.rules(&allow("").replace("tide-table", "moon"));
+    let plan = plans.plan(1, &["p"]);
+    let reason = plan["servers"][0]["reason"].as_str().expect("a reason");
+    assert_eq!(reason, "programs are not allowed");
     plans.rules("[[stdio.allow]]\nplugin = \"tide-table\"\ndigest = \"sha256:12\"\n");
     let run = plans.run(&["p"]);
     assert_eq!(run.status, Some(2));
@@ -643,7 +658,10 @@ fn help_says_how_one_of_several_servers_is_given_a_credential() {
     let help = plans.run(&["--help"]).stdout;
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        help.contains("have a server of that name, write PACKAGE/SERVER"),
+        help.contains(
+            "have a server of that name, write PACKAGE/SERVER, and where they have one name \
+             SOURCE/SERVER."
+        ),
         "{help}"
     );
     assert!(help.contains("Nobody but you may read the file"), "{help}");
@@ -740,4 +758,33 @@ fn credentials_that_are_missing_or_for_nobody_are_named() {
         run.stderr,
         "note: the credentials are for a server almanack that tide-table does not have\n"
     );
+}
+
+#[test]
+fn credentials_of_the_other_kind_are_named() {
+    let plans = Plans::new(&format!("{{{ALMANAC}, {TIDES}}}"));
+    let origin = "origin = \"https://tides.example.com\"";
+    let text = ["almanac", "tides"].map(|server| {
+        format!(
+            "[[server]]\nplugin = \"tide-table\"\nserver = \"{server}\"\n{origin}\n\
+             headers.X-Key = {{ value = \"s3cret\" }}\nenv.API_KEY = {{ value = \"s3cret\" }}\n"
+        )
+    });
+    let file = plans.private_file("keys.toml", &text.concat());
+    let file = file.to_str().expect("text");
+    let run = plans.run(&["p", "--allow-stdio", "--credentials", file]);
+    assert_eq!(run.status, Some(0), "{run:?}");
+    assert_eq!(
+        run.stderr,
+        "note: the credential headers.X-Key is not given to the server almanac of tide-table: it is \
+         a header, and the server is started and takes variables (env.NAME)\n\
+         note: the credential env.API_KEY is not given to the server tides of tide-table: it is a \
+         variable, and the server is connected to and takes headers (headers.NAME)\n"
+    );
+    // The same name twice is no choice to be made in silence.
+    let file = plans.private_file("keys.toml", &[text[0].as_str(); 2].concat());
+    let run = plans.run(&["p", "--credentials", file.to_str().expect("text")]);
+    assert_eq!(run.status, Some(2), "{run:?}");
+    let told = "keys.toml:11: headers.X-Key of this server stands in line 5 already";
+    assert!(run.stderr.contains(told), "{run:?}");
 }

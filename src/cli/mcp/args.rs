@@ -102,7 +102,8 @@ pub(super) struct Common {
     /// Give a server a variable or header, SERVER:NAME=env:VARIABLE or =file:PATH;
     /// `Bearer env:VARIABLE` puts the word before it (repeatable)
     ///
-    /// Where several packages have a server of that name, write PACKAGE/SERVER.
+    /// Where several packages have a server of that name, write PACKAGE/SERVER, and where
+    /// they have one name SOURCE/SERVER.
     /// Nobody but you may read the file (mode 0600 or 0400), unless it lies on a mount that
     /// is read-only, as the secrets of containers do.
     #[arg(long = "credential", value_name = "SERVER:NAME=SOURCE")]

@@ -18,6 +18,7 @@ use apkit::spec::near;
 
 use super::args::Common;
 use super::connect::{self, Waiting};
+use super::subject::Subject;
 use super::subjects::Subjects;
 use super::trouble::Trouble;
 use crate::cli::exit::Exit;
@@ -87,7 +88,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         subjects.tell_how(|meant| meant.name == server.name);
         return Err(Trouble::Off(server.name.clone(), off.clone()).into());
     }
-    let package = &subject.plan.package;
     // As `apkit mcp tools` with this package names it.
     let all = &subject.plan.servers;
     let labels = serve::labels(all.iter().map(|server| (&*subject.label, &*server.name)));
@@ -98,7 +98,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         name: &arguments.tool,
         label: &label,
     };
-    let called = call(&subjects, package, server, &options, tool, given);
+    let called = call(&subjects, subject, server, &options, tool, given);
     let Some(answer) = connect::interruptible(called)? else {
         return Ok(Exit::Interrupted);
     };
@@ -213,13 +213,13 @@ type Answered = Result<Box<RawValue>, ErrorData>;
 
 async fn call(
     subjects: &Subjects,
-    package: &str,
+    subject: &Subject,
     server: &ServerPlan,
     options: &session::Options,
     tool: Wanted<'_>,
     given: Given,
 ) -> Result<Answered, Trouble> {
-    let opened = connect::open(subjects, package, server, options).await;
+    let opened = connect::open(subjects, subject, server, options).await;
     let (session, _logs) = opened.map_err(failed)?;
     let answer = ask(&session, &server.name, tool, given).await;
     if let Some(stray) = session.stray() {

@@ -159,7 +159,7 @@ async fn check<'d>(
         return checked;
     }
     let started = Instant::now();
-    let opened = connect::open(subjects, package, server, options).await;
+    let opened = connect::open(subjects, subject, server, options).await;
     let (session, _logs) = match opened {
         Ok(opened) => opened,
         Err(failure) => {

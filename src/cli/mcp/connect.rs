@@ -2,6 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::io::{self, Write};
+use std::ops::RangeInclusive;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -26,12 +27,17 @@ use super::trouble::Trouble;
 use crate::cli::failure::{Failure, say};
 use crate::cli::store::was_interrupted;
 
+/// What `--timeout` is unless it is given, in seconds.
+pub(super) const TIMEOUT: u64 = 30;
+/// What it may be.
+pub(super) const TIMEOUTS: RangeInclusive<u64> = 1..=86_400;
+
 /// How long servers are waited for.
 #[derive(Debug, Args)]
 pub(super) struct Waiting {
     /// How long opening a server may take, and a request without a sign of
     /// progress; a server that is downloaded at its first start may need more
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "SECONDS", default_value_t = TIMEOUT, value_parser = clap::value_parser!(u64).range(TIMEOUTS))]
     timeout: u64,
 }
 
@@ -139,17 +145,17 @@ pub(super) fn helpers(options: &session::Options, listener: stdio::Listener) -> 
     }
 }
 
-/// Opens a session with a server of `package`.
+/// Opens a session with a server of `subject`.
 pub(super) async fn open(
     subjects: &Subjects,
-    package: &str,
+    subject: &Subject,
     server: &ServerPlan,
     options: &session::Options,
 ) -> Result<(Session, Logs), ServerFailure> {
     let variables = &subjects.session.environment().variables;
     let helpers = helpers(options, Arc::new(|line: &str| say(&visible(line))));
     let credentials =
-        Credentials::for_server(&subjects.keys, package, server, variables, &helpers).await;
+        Credentials::for_server(&subjects.keys, subject.names(), server, variables, &helpers).await;
     let credentials = credentials
         .map_err(|error| ServerFailure::new(&server.name, Step::Start, error.to_string()))?;
     session::open(server, &credentials, options).await

@@ -119,6 +119,13 @@ impl<'r> Rules<'r> {
             }) => why.push_str(&format!(
                 "; the rule {rule} names this content, and another package or server"
             )),
+            Some(Start::Unsaid {
+                similar: Some(rule),
+                ..
+            }) => why.push_str(&format!(
+                "; the rule {rule} names nearly this package or server, and another content: if this \
+                 one is meant, put its name and the digest that `apkit mcp plan` shows there"
+            )),
             _ => {}
         }
         let project = self.project.map(|project| project.start(&program));

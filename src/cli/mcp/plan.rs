@@ -233,7 +233,7 @@ impl<'s> Server<'s> {
             }
             Err(_) => (None, None),
         };
-        let slots = keys.slots(&subject.plan.package, ungated);
+        let slots = keys.slots(subject.names(), ungated);
         Self {
             name: &server.name,
             state: off.map_or("on", Off::word),

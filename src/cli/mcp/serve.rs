@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueHint};
 
-use apkit::mcp::credential::Credentials;
+use apkit::mcp::credential::{Credentials, Names};
 use apkit::mcp::serve::{self, Allowed, Report, Server};
 use apkit::render::visible;
 
@@ -54,7 +54,7 @@ pub(super) struct Arguments {
     ///
     /// Until then a call may take as long as its server needs: when it has taken too long is
     /// for the host to say, which cancels it.
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "SECONDS", default_value_t = connect::TIMEOUT, value_parser = clap::value_parser!(u64).range(connect::TIMEOUTS))]
     timeout: u64,
 
     #[command(flatten)]
@@ -97,14 +97,19 @@ fn serve(arguments: &Arguments, reports: &Reports) -> Result<Exit, Failure> {
                 tell(&format!("server {name} is not offered: {off}"));
             }
             let (keys, environment) = (Arc::clone(&keys), Arc::clone(&environment));
-            let (package, own) = (plan.package.clone(), server.clone());
+            let (package, source) = (plan.package.clone(), subject.source.clone());
+            let own = server.clone();
             let helpers = helpers.clone();
             let credentials: serve::Giver = Box::new(move || {
                 let (keys, environment) = (Arc::clone(&keys), Arc::clone(&environment));
-                let (package, own) = (package.clone(), own.clone());
+                let (package, source, own) = (package.clone(), source.clone(), own.clone());
                 let helpers = helpers.clone();
                 Box::pin(async move {
-                    Credentials::for_server(&keys, &package, &own, &environment, &helpers).await
+                    let names = Names {
+                        package: &package,
+                        source: &source,
+                    };
+                    Credentials::for_server(&keys, names, &own, &environment, &helpers).await
                 })
             });
             servers.push(Server {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use apkit::archive::Digest;
 use apkit::mcp::content;
-use apkit::mcp::credential::Keys;
+use apkit::mcp::credential::{Keys, Kind, Names};
 use apkit::mcp::gate::Gate;
 use apkit::mcp::plan::{self, Off, Places, Plan};
 use apkit::package::{self, Package, Transport, Verdict};
@@ -23,6 +23,8 @@ pub(super) struct Subject {
     /// What tells it from the other packages of the run: its name, or SOURCE as it was
     /// typed where it has none or shares it.
     pub(super) label: String,
+    /// SOURCE as messages show it.
+    pub(super) source: String,
     pub(super) package: Package,
     pub(super) places: Places,
     /// Its content as it is now, or why that has no digest.
@@ -43,7 +45,7 @@ pub(super) struct Terms<'t> {
 }
 
 /// Loads a package and plans what becomes of its servers.
-pub(super) fn planned(found: Found, terms: Terms<'_>) -> Result<Subject, Failure> {
+pub(super) fn planned(found: Found, source: String, terms: Terms<'_>) -> Result<Subject, Failure> {
     let Terms {
         common,
         session,
@@ -93,10 +95,17 @@ pub(super) fn planned(found: Found, terms: Terms<'_>) -> Result<Subject, Failure
             visible(package)
         ));
     }
+    let names = Names {
+        package: &plan.package,
+        source: &source,
+    };
     // As if everything were allowed: what is missing is said beside what is not.
     let ungated = plan::plan(&package, &places, variables, &Gate::open());
     for (server, ungated) in plan.servers.iter_mut().zip(&ungated.servers) {
-        let slots = keys.slots(&plan.package, ungated);
+        for (kind, name) in keys.unfitting(names, ungated) {
+            note(&unfitting(kind, name, &server.name, &plan.package));
+        }
+        let slots = keys.slots(names, ungated);
         let problem = slots.iter().find_map(|slot| {
             let problem = slot.problem(variables)?;
             Some(format!("the credential {}: {problem}", slot.name()))
@@ -112,12 +121,31 @@ pub(super) fn planned(found: Found, terms: Terms<'_>) -> Result<Subject, Failure
     }
     Ok(Subject {
         label: String::new(),
+        source,
         package,
         places,
         digest,
         plan,
         _scratch: found.scratch,
     })
+}
+
+/// That a server is not given a credential, since it takes another kind.
+fn unfitting(kind: Kind, name: &str, server: &str, package: &str) -> String {
+    let (is, takes) = match kind {
+        Kind::Env => (
+            "a variable",
+            "is connected to and takes headers (headers.NAME)",
+        ),
+        Kind::Header => ("a header", "is started and takes variables (env.NAME)"),
+    };
+    format!(
+        "the credential {}.{} is not given to the server {} of {}: it is {is}, and the server {takes}",
+        kind.table(),
+        visible(name),
+        visible(server),
+        visible(package)
+    )
 }
 
 /// What was changed in an installed package since it was installed.
@@ -142,6 +170,14 @@ fn digest(package: &Package, root: &Path) -> Result<Digest, String> {
 }
 
 impl Subject {
+    /// The names by which credentials may mean it.
+    pub(super) fn names(&self) -> Names<'_> {
+        Names {
+            package: &self.plan.package,
+            source: &self.source,
+        }
+    }
+
     /// The same plan as if the user let everything be started and connected to.
     pub(super) fn ungated(&self, session: &Session) -> Plan {
         let variables = &session.environment().variables;

@@ -1,6 +1,5 @@
 //! The packages that one run is about.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -81,17 +80,15 @@ impl Subjects {
             rules: &rules,
             keys: &keys,
         };
-        let (mut all, mut typed, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut all, mut missing) = (Vec::new(), Vec::new());
         for source in sources {
             let found = place::find(source, &session, &store, &rules);
-            let opened = found.and_then(|found| planned(found, terms));
+            let shown = Source::shown(&source.to_string_lossy());
+            let opened = found.and_then(|found| planned(found, shown, terms));
             match opened {
                 // The same package by two names.
                 Ok(subject) if has(&all, &subject) => {}
-                Ok(subject) => {
-                    all.push(subject);
-                    typed.push(source.clone());
-                }
+                Ok(subject) => all.push(subject),
                 Err(failure) if some_do && !was_interrupted() => missing.push(failure),
                 Err(failure) => return Err(failure),
             }
@@ -102,7 +99,7 @@ impl Subjects {
             return Err(failure);
         }
         missing.iter().for_each(Failure::tell);
-        label(&mut all, &typed);
+        label(&mut all);
         session.end();
         for server in all
             .iter_mut()
@@ -160,47 +157,49 @@ impl Subjects {
     /// A credential for a server that is not there is a slip of the pen, and one for
     /// servers of several packages may be meant for one of them.
     fn check_given(&self) -> Result<(), Failure> {
-        let servers = || {
-            let servers = self.servers();
-            servers.map(|(subject, server)| (&subject.plan.package, &server.name))
-        };
-        let is_there = |given: &str| {
-            servers().any(|(package, name)| given == name || given == format!("{package}/{name}"))
-        };
         for given in self.keys.servers_given() {
-            let mut roots = BTreeMap::new();
-            for plan in self.all.iter().map(|subject| &subject.plan) {
-                for server in &plan.servers {
-                    let whole = format!("{}/{}", plan.package, server.name);
-                    if given == server.name || given == whole {
-                        roots.insert(&plan.root, whole);
+            let meant: Vec<_> = self.meant(given).collect();
+            let is_one = |(first, _): &(&Subject, &ServerPlan)| {
+                meant.iter().all(|(other, _)| std::ptr::eq(*first, *other))
+            };
+            match meant.first() {
+                Some(first) if is_one(first) => {}
+                Some(_) => {
+                    let ways = meant.iter().filter_map(|found| self.way(found));
+                    let mut known: Vec<String> = ways.collect();
+                    known.sort();
+                    return Err(Failure::SeveralServers {
+                        server: given.to_owned(),
+                        known,
+                    });
+                }
+                None => {
+                    let mut known: Vec<String> = Vec::new();
+                    for (_, server) in self.servers() {
+                        if !known.contains(&server.name) {
+                            known.push(server.name.clone());
+                        }
                     }
+                    return Err(Failure::NoServer {
+                        server: given.to_owned(),
+                        known,
+                    });
                 }
             }
-            if roots.len() > 1 {
-                let mut known: Vec<String> = roots.into_values().collect();
-                known.sort();
-                return Err(Failure::SeveralServers {
-                    server: given.to_owned(),
-                    known,
-                });
-            }
         }
-        match self.keys.servers_given().find(|given| !is_there(given)) {
-            None => Ok(()),
-            Some(server) => {
-                let mut known: Vec<String> = Vec::new();
-                for (_, name) in servers() {
-                    if !known.contains(name) {
-                        known.push(name.clone());
-                    }
-                }
-                Err(Failure::NoServer {
-                    server: server.to_owned(),
-                    known,
-                })
-            }
-        }
+        Ok(())
+    }
+
+    /// The servers that a credential of the command line is for.
+    fn meant(&self, given: &str) -> impl Iterator<Item = (&Subject, &ServerPlan)> {
+        let servers = self.servers();
+        servers.filter(move |(subject, server)| subject.names().is_meant(given, &server.name))
+    }
+
+    /// What means this server and no other one.
+    fn way(&self, (subject, server): &(&Subject, &ServerPlan)) -> Option<String> {
+        let mut ways = subject.names().whole(&server.name);
+        ways.find(|way| self.meant(way).count() == 1)
     }
 }
 
@@ -209,17 +208,17 @@ fn has(all: &[Subject], subject: &Subject) -> bool {
     all.iter().any(|known| known.plan.root == subject.plan.root)
 }
 
-fn label(subjects: &mut [Subject], sources: &[OsString]) {
+fn label(subjects: &mut [Subject]) {
     let names: Vec<String> = subjects
         .iter()
         .map(|subject| subject.plan.package.clone())
         .collect();
-    for (subject, source) in subjects.iter_mut().zip(sources) {
+    for subject in subjects {
         let name = &subject.plan.package;
         let is_alone = names.iter().filter(|other| *other == name).count() == 1;
         subject.label = match is_alone && !name.is_empty() {
             true => name.clone(),
-            false => Source::shown(&source.to_string_lossy()),
+            false => subject.source.clone(),
         };
     }
 }

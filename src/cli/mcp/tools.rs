@@ -132,7 +132,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         .collect();
     let lists = asked
         .iter()
-        .map(|((subject, server), _)| list(&subjects, &subject.plan.package, server, &options));
+        .map(|((subject, server), _)| list(&subjects, subject, server, &options));
     let Some(listed) = connect::interruptible(connect::all(lists))? else {
         return Ok(Exit::Interrupted);
     };
@@ -164,14 +164,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 async fn list(
     subjects: &Subjects,
-    package: &str,
+    subject: &Subject,
     server: &ServerPlan,
     options: &session::Options,
 ) -> Listed {
     if let Err(off) = &server.launch {
         return Listed::Off(off.to_string());
     }
-    let session = match connect::open(subjects, package, server, options).await {
+    let session = match connect::open(subjects, subject, server, options).await {
         Ok((session, _logs)) => session,
         Err(failure) => return Listed::Failed(failure),
     };

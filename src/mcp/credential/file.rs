@@ -98,14 +98,19 @@ impl Keys {
     fn parse(path: &Path, text: &str) -> Result<Self, FileError> {
         let error = |span: Option<Range<usize>>, problem: String| FileError {
             path: path.to_owned(),
-            line: span
-                .and_then(|span| text.get(..span.start))
-                .map(|before| before.matches('\n').count() + 1),
+            line: span.and_then(|span| line_of(text, span.start)),
             problem,
         };
-        let file: FileText = toml::from_str(text)
-            .map_err(|refused| error(refused.span(), without_content(refused.message())))?;
+        let file: FileText = toml::from_str(text).map_err(|refused| {
+            let (span, mut problem) = (refused.span(), without_content(refused.message()));
+            let first = span.as_ref().and_then(|span| same_key(text, span.start));
+            if let (Some(first), true) = (first, problem.starts_with("duplicate key")) {
+                problem.push_str(&format!("; it stands in line {first} already"));
+            }
+            error(span, problem)
+        })?;
         let mut keys = Self::default();
+        let mut known = BTreeMap::new();
         for entry in file.server {
             let place = entry.span();
             let entry = entry.into_inner();
@@ -124,8 +129,22 @@ impl Keys {
             }
             let headers = entry.headers.into_iter().map(|pair| (Kind::Header, pair));
             let env = entry.env.into_iter().map(|pair| (Kind::Env, pair));
-            for (kind, (name, value)) in headers.chain(env) {
+            let mut pairs: Vec<_> = headers.chain(env).collect();
+            pairs.sort_by_key(|(_, (_, value))| value.span().start);
+            for (kind, (name, value)) in pairs {
                 let place = value.span();
+                let bound = origin.clone().filter(|_| kind == Kind::Header);
+                let (plugin, server) = (entry.plugin.clone(), entry.server.clone());
+                let what = (plugin, server, bound.clone(), kind, kind.folded(&name));
+                if let Some(first) = known.insert(what, place.start) {
+                    let problem = format!(
+                        "{}.{name} of this server stands in line {} already, and one of the two \
+                         would be ignored; take one out",
+                        kind.table(),
+                        line_of(text, first).unwrap_or_default()
+                    );
+                    return Err(error(Some(place), problem));
+                }
                 if let Some(problem) = kind.problem_of_name(&name) {
                     return Err(error(Some(place), format!("{name}: {problem}")));
                 }
@@ -136,7 +155,7 @@ impl Keys {
                 keys.0.push(Key {
                     package: Some(entry.plugin.clone()),
                     server: entry.server.clone(),
-                    origin: origin.clone().filter(|_| kind == Kind::Header),
+                    origin: bound,
                     kind: Some(kind),
                     name,
                     value,
@@ -162,6 +181,28 @@ impl ValueText {
             from,
         })
     }
+}
+
+/// The line of a place, from 1.
+fn line_of(text: &str, at: usize) -> Option<usize> {
+    let before = text.get(..at)?;
+    Some(before.matches('\n').count() + 1)
+}
+
+/// The line, from 1, of the same table that begins with the key of the line of `at`.
+fn same_key(text: &str, at: usize) -> Option<usize> {
+    let begin = text.get(..at)?.rfind('\n')? + 1;
+    let (before, line) = text.split_at_checked(begin)?;
+    let key = |line: &str| -> Option<String> {
+        let (key, _) = line.split_once('=')?;
+        Some(key.split_whitespace().collect())
+    };
+    let wanted = key(line.lines().next()?)?;
+    let before: Vec<&str> = before.lines().collect();
+    let table = before.iter().enumerate().rev();
+    let mut table = table.take_while(|(_, line)| !line.trim_start().starts_with('['));
+    let (first, _) = table.find(|(_, line)| key(line).as_ref() == Some(&wanted))?;
+    Some(first + 1)
 }
 
 /// What the parser says, without what it found in the place of something else.

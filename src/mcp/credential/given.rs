@@ -14,6 +14,9 @@ use super::value::{From, Value};
 /// tide-table/tides:X-Api-Key=file:/run/secrets/tides
 /// ```
 ///
+/// What stands before a server is a package's name or its SOURCE, see
+/// [`Names`](super::Names).
+///
 /// For a server that is started, NAME is a variable; for one that is connected
 /// to, a header.
 #[derive(Debug, Clone)]

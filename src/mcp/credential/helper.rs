@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
 
 use super::super::plan;
 use super::super::stdio::Listener;
@@ -16,7 +19,8 @@ use crate::sys::child::{self, Failed, Start, Status};
 
 /// The longest piece of a line that a listener gets at once, in bytes.
 const PIECE: usize = 4 << 10;
-/// How long standard error is waited for after the end: another process may hold it.
+/// How long its output is waited for after the end: another process, such as the agent of a
+/// keyring that it has started, may hold it open. What was written before is there at once.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// How programs that print credentials are run. Each has a guard as servers have
@@ -86,22 +90,51 @@ async fn print(
     let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
         return Err("gives nothing".to_owned());
     };
-    let words = tokio::spawn(hear(stderr, helpers.listener.clone()));
+    // Ends with this, whoever holds standard error.
+    let mut words = JoinSet::new();
+    words.spawn(hear(stderr, helpers.listener.clone()));
     let mut bytes = Vec::new();
-    let read = stdout.take(LONGEST + 1).read_to_end(&mut bytes).await;
-    read.map_err(|error| format!("cannot be read: {error}"))?;
+    let unreadable = |error| format!("cannot be read: {error}");
+    let ended = {
+        let mut reading = pin!(read(stdout, &mut bytes));
+        tokio::select! {
+            biased;
+            read = &mut reading => {
+                read.map_err(unreadable)?;
+                None
+            }
+            status = child.exited() => {
+                let until = Instant::now() + LAST_WORDS;
+                if let Ok(read) = timeout_at(until, reading).await {
+                    read.map_err(unreadable)?;
+                }
+                Some((status, until))
+            }
+        }
+    };
     if bytes.len() as u64 > LONGEST {
         // It may have more, and is ended.
         return Ok(bytes);
     }
-    let status = child.exited().await;
-    let _ = timeout(LAST_WORDS, words).await;
+    let (status, until) = match ended {
+        Some(ended) => ended,
+        None => (child.exited().await, Instant::now() + LAST_WORDS),
+    };
+    let _ = timeout_at(until, words.join_next()).await;
     match status {
         Status::Code(0) => Ok(bytes),
         Status::Code(code) => Err(format!("failed with status {code}")),
         Status::Signal(signal) => Err(format!("was ended by signal {signal}")),
         Status::Unknown => Err("was ended".to_owned()),
     }
+}
+
+/// Reads up to the longest value and a little more. What was read is in `bytes` also when
+/// this is given up.
+async fn read(stdout: impl AsyncRead + Unpin, bytes: &mut Vec<u8>) -> io::Result<()> {
+    let mut stdout = stdout.take(LONGEST + 1);
+    while stdout.read_buf(bytes).await? > 0 {}
+    Ok(())
 }
 
 /// A path is one from our working directory, and a name is searched for.

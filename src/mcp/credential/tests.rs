@@ -102,6 +102,18 @@ fn the_command_line_names_a_server_a_name_and_a_source() {
     ]);
     assert_eq!(headers(&keys, URL).expect("headers").len(), 1);
     assert_eq!(keys.slots("x", &local("a:b")).len(), 1);
+    // By the SOURCE, where several packages have one name, or it has none.
+    for package in ["tide-table", ""] {
+        let names = |source| Names { package, source };
+        let keys = given(&["git:x/y/tides:A=env:KEY"]);
+        assert_eq!(keys.slots(names("git:x/y"), &remote("tides", URL)).len(), 1);
+        assert!(
+            keys.slots(names("./copy"), &remote("tides", URL))
+                .is_empty()
+        );
+        let keys = given(&["/tides:A=env:KEY"]);
+        assert!(keys.slots(names(""), &remote("tides", URL)).is_empty());
+    }
     // The later one wins, as header names go.
     let keys = given(&["tides:X-Key=env:NOT_SET", "tides:x-key=env:KEY"]);
     assert_eq!(
@@ -279,6 +291,30 @@ fn mistakes_in_the_file_are_named_by_line_and_not_shown() {
             ":4: PLUGIN_ROOT: it is set by apkit",
         ),
         ("env.A = { value = \"s3cret }\n", ":4: "),
+        (
+            "env.A = { env = \"X\" }\n\n[[server]]\nplugin = \"p\"\nserver = \"s\"\nenv.A = { value = \"s3cret\" }\n",
+            ":9: env.A of this server stands in line 4 already",
+        ),
+        (
+            "env.A = { value = \"s3cret\" }\nenv.B = { env = \"X\" }\nenv . A = { value = \"s3cret\" }\n",
+            ":6: duplicate key; it stands in line 4 already",
+        ),
+        (
+            "[server.env]\nB = { env = \"X\" }\nA = { env = \"X\" }\nB = { value = \"s3cret\" }\n",
+            ":7: duplicate key; it stands in line 5 already",
+        ),
+        (
+            "\n\nenv = { A = { env = \"X\" }, A = { value = \"s3cret\" } }\n",
+            ":6: duplicate key",
+        ),
+        (
+            "origin = \"https://example.com\"\nheaders.X-Key = { env = \"X\" }\nheaders.x-key = { value = \"s3cret\" }\n",
+            ":6: headers.x-key of this server stands in line 5 already",
+        ),
+        (
+            "origin = \"https://example.com\"\nheaders.x-key = { env = \"X\" }\nheaders.X-Key = { value = \"s3cret\" }\n",
+            ":6: headers.X-Key of this server stands in line 5 already",
+        ),
     ] {
         let path = file(directory.path(), "c.toml", &format!("{entry}{more}"));
         let error = Keys::read(&path).expect_err(more).to_string();
@@ -290,6 +326,37 @@ fn mistakes_in_the_file_are_named_by_line_and_not_shown() {
         );
         assert!(!error.contains('\n'), "{error}");
     }
+}
+
+#[test]
+fn one_name_may_be_for_several_origins_servers_and_kinds() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let entry = |server: &str, origin: &str| {
+        format!(
+            "[[server]]\nplugin = \"p\"\nserver = \"{server}\"\norigin = \"{origin}\"\n\
+             headers.A = {{ env = \"KEY\" }}\n"
+        )
+    };
+    let text = [
+        entry("tides", "https://tides.example.com"),
+        "env.A = { env = \"KEY\" }\n".to_owned(),
+        entry("tides", "https://other.example.com"),
+        entry("moon", "https://tides.example.com"),
+    ];
+    let keys = Keys::read(&file(directory.path(), "c.toml", &text.concat())).expect("keys");
+    let server = remote("tides", URL);
+    assert_eq!(keys.slots("p", &server).len(), 1);
+    // What is of the wrong kind is named once.
+    assert_eq!(keys.unfitting("p", &server), [(Kind::Env, "A")]);
+    assert_eq!(keys.unfitting("p", &local("tides")), [(Kind::Header, "A")]);
+    assert!(keys.unfitting("p", &remote("moon", URL)).is_empty());
+    assert!(keys.unfitting("q", &server).is_empty());
+    // The kind of one of the command line is for the transport to say.
+    assert!(
+        given(&["tides:A=env:KEY"])
+            .unfitting("p", &local("tides"))
+            .is_empty()
+    );
 }
 
 #[cfg(unix)]

@@ -157,6 +157,24 @@ pub enum Failure {
     },
 }
 
+impl Failure {
+    /// Whether it lasts until somebody changes something, here or there: what is refused
+    /// today is refused in a minute. What may have been late or too much does not.
+    pub fn is_lasting(&self) -> bool {
+        match self {
+            Self::Redirect { .. } | Self::Credentials { .. } => true,
+            Self::Net(error) => error.kind.is_lasting(),
+            Self::Status { status, .. } => net::is_lasting_status(*status),
+            Self::Lost(failure) => failure.is_lasting(),
+            Self::Content { .. }
+            | Self::Message { .. }
+            | Self::Ended { .. }
+            | Self::Endpoint { .. }
+            | Self::Closed { .. } => false,
+        }
+    }
+}
+
 /// How credentials are given.
 const WAY: &str = "give them with --credential SERVER:HEADER=env:VARIABLE or in the file of credentials; they never belong in the package";
 
@@ -206,7 +224,9 @@ pub(super) fn scheme(value: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Failure, scheme};
+    use std::sync::Arc;
+
+    use super::{Failure, net, scheme};
 
     #[test]
     fn only_the_scheme_is_taken() {
@@ -214,6 +234,57 @@ mod tests {
         assert_eq!(scheme("Basic").as_deref(), Some("Basic"));
         assert_eq!(scheme("\u{1b}[0m").as_deref(), None);
         assert_eq!(scheme(""), None);
+    }
+
+    #[test]
+    fn what_lasts_is_told_from_what_may_pass() {
+        let status = |status| {
+            let (address, hint) = (String::new(), super::Hint::None);
+            Failure::Status {
+                address,
+                method: "POST",
+                status,
+                said: None,
+                hint,
+            }
+        };
+        let net = |kind| {
+            let address = String::new();
+            Failure::Net(net::Error { address, kind })
+        };
+        let tls = |certificate| {
+            let detail = String::new();
+            net(net::ErrorKind::Tls {
+                detail,
+                certificate,
+            })
+        };
+        let forbidden = net::ErrorKind::Forbidden {
+            reason: String::new(),
+        };
+        for lasting in [
+            status(400),
+            status(404),
+            status(410),
+            tls(true),
+            net(forbidden),
+            Failure::Lost(Arc::new(status(404))),
+        ] {
+            assert!(lasting.is_lasting(), "{lasting:?}");
+        }
+        for passing in [
+            status(408),
+            status(425),
+            status(429),
+            status(500),
+            status(503),
+            tls(false),
+            net(net::ErrorKind::Refused { proxy: None }),
+            net(net::ErrorKind::Dns { proxy: None }),
+            Failure::Lost(Arc::new(status(503))),
+        ] {
+            assert!(!passing.is_lasting(), "{passing:?}");
+        }
     }
 
     #[test]

@@ -15,7 +15,8 @@ pub struct Watch(Arc<Mutex<Noted>>);
 
 #[derive(Debug, Default)]
 struct Noted {
-    last: Option<String>,
+    /// With whether it lasts.
+    last: Option<(String, bool)>,
     stray: Option<Stray>,
 }
 
@@ -45,7 +46,15 @@ impl fmt::Display for Stray {
 impl Watch {
     /// The last failure, as a sentence.
     pub fn last(&self) -> Option<String> {
-        self.noted().last.clone()
+        self.noted().last.as_ref().map(|(last, _)| last.clone())
+    }
+
+    /// Whether the last failure is a lasting one ([`Failure::is_lasting`]).
+    pub fn is_lasting(&self) -> bool {
+        self.noted()
+            .last
+            .as_ref()
+            .is_some_and(|(_, lasting)| *lasting)
     }
 
     /// What was sent that is no message, if there was any.
@@ -54,7 +63,7 @@ impl Watch {
     }
 
     pub(super) fn note(&self, failure: &Failure) {
-        self.noted().last = Some(failure.to_string());
+        self.noted().last = Some((failure.to_string(), failure.is_lasting()));
     }
 
     /// Notes a text that is no message; it holds no value of a credential.

@@ -123,11 +123,9 @@ impl Upstream {
     }
 
     /// A failure by the name that tells servers of several packages apart.
-    pub(super) fn named(&self, failure: Failure) -> Failure {
-        Failure {
-            server: self.label.clone(),
-            ..failure
-        }
+    pub(super) fn named(&self, mut failure: Failure) -> Failure {
+        failure.server.clone_from(&self.label);
+        failure
     }
 
     pub(super) fn is_settled(&self) -> bool {
@@ -150,8 +148,9 @@ impl Upstream {
         })
     }
 
-    /// Opens the server and keeps it. Ends when a program cannot be started at all, or
-    /// there is no credential; what is elsewhere may only be late.
+    /// Opens the server and keeps it. Ends when it never was of use and will not be by itself:
+    /// a program is mended by somebody, and so is what lasts elsewhere; the rest may only be
+    /// late.
     pub(super) async fn keep(self: Arc<Self>, out: Out, report: Report) {
         let report = self.paced(report);
         let mut pause = PAUSE;
@@ -177,9 +176,16 @@ impl Upstream {
                 }
                 Err(failure) => failure,
             };
-            let failure = self.named(failure);
+            let mut failure = self.named(failure);
             let state = self.state();
             let never = matches!(state, State::Opening | State::Failed(_));
+            let is_late = never && self.launcher.is_remote() && !failure.is_lasting();
+            if is_late {
+                let again = "it is tried again, ever less often";
+                let help = failure.help.take();
+                failure = failure
+                    .help(help.map_or_else(|| again.to_owned(), |help| format!("{help}; {again}")));
+            }
             let text = failure.to_string();
             // The same is not told with each attempt.
             if !never || told.as_ref() != Some(&text) {
@@ -187,11 +193,8 @@ impl Upstream {
                 told = Some(text);
             }
             if never {
-                // What is given to a remote server comes from this machine: to ask a
-                // keyring again and again would bother somebody.
-                let may_come = self.launcher.is_remote() && failure.step != Step::Start;
                 self.set(State::Failed(failure));
-                if !may_come {
+                if !is_late {
                     return;
                 }
                 tokio::time::sleep(pause).await;

@@ -29,6 +29,8 @@ const PROGRESS: usize = 16;
 pub(super) struct Words {
     /// Why it ended, if it did.
     pub(super) ending: Option<String>,
+    /// Whether that lasts until somebody changes something.
+    pub(super) lasting: bool,
     /// The last lines of standard error.
     pub(super) stderr: Vec<String>,
     /// What it sent or wrote to standard output that is no message.

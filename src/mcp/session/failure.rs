@@ -51,6 +51,8 @@ pub struct Failure {
     pub stray: Option<Box<str>>,
     /// The last lines that its process wrote to standard error.
     pub stderr: Vec<String>,
+    /// See [`Self::is_lasting`].
+    pub(super) lasting: bool,
 }
 
 impl Failure {
@@ -63,7 +65,22 @@ impl Failure {
             help: None,
             stray: None,
             stderr: Vec::new(),
+            // What a start needs is all on this machine.
+            lasting: step == Step::Start,
         }
+    }
+
+    /// The same failure, which lasts.
+    #[must_use]
+    pub(super) fn lasting(mut self) -> Self {
+        self.lasting = true;
+        self
+    }
+
+    /// Whether it lasts until somebody changes something, here or there, so that trying
+    /// again helps nobody.
+    pub fn is_lasting(&self) -> bool {
+        self.lasting
     }
 
     /// The same failure with the way out of it.

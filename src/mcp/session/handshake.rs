@@ -66,7 +66,8 @@ pub(super) async fn initialize(server: &str, connection: &Connection) -> Result<
             VERSIONS.join(", ")
         );
         return Err(Failure::new(server, Step::Initialize, cause)
-            .help("use a release of the server that speaks one of these"));
+            .help("use a release of the server that speaks one of these")
+            .lasting());
     }
     connection.notify("notifications/initialized").await;
     Ok(facts)

@@ -16,7 +16,7 @@ use super::{Denied, Place, Policy, conditions, has_port, is_host, matches, named
 use crate::archive::Digest;
 use crate::net::Egress;
 use crate::package::{Package, Server, Transport};
-use crate::spec::pattern;
+use crate::spec::{near, pattern};
 
 /// The rules of one file.
 #[derive(Debug, Clone)]
@@ -110,6 +110,9 @@ pub enum Start {
         other_content: Option<String>,
         /// A rule that names this content, and another package or server.
         elsewhere: Option<String>,
+        /// A rule that names another content, and a package or server of nearly this name:
+        /// a slip, if it is not about that one.
+        similar: Option<String>,
     },
 }
 
@@ -152,7 +155,7 @@ impl Policy {
 
     /// What the rules say of starting a program.
     pub fn start(&self, program: &Program<'_>) -> Start {
-        let (mut other_content, mut elsewhere) = (None, None);
+        let (mut other_content, mut elsewhere, mut similar) = (None, None, None);
         let mut is_allowed = false;
         for file in &self.files {
             let rules = &file.servers;
@@ -176,6 +179,9 @@ impl Policy {
                     (true, true) => is_allowed = true,
                     (true, false) => other_content = Some(written()),
                     (false, true) => elsewhere = Some(written()),
+                    (false, false) if rule.text.is_nearly_about(program) => {
+                        similar = Some(written());
+                    }
                     (false, false) => {}
                 }
             }
@@ -186,6 +192,7 @@ impl Policy {
             Start::Unsaid {
                 other_content,
                 elsewhere,
+                similar,
             }
         }
     }
@@ -303,6 +310,17 @@ impl StartText {
         // Case counts in what allows: another case is another server.
         let is_it = |pattern: &String| pattern::fits(pattern, program.server);
         self.plugin.get_ref() == program.plugin && self.server.as_ref().is_none_or(is_it)
+    }
+
+    /// Whether it would be but for a slip in a name.
+    fn is_nearly_about(&self, program: &Program<'_>) -> bool {
+        let plugin = self.plugin.get_ref();
+        let is_near = |word: &str, name: &str| near::nearest(word, [name]).is_some();
+        let is_server = |server: &String| {
+            pattern::fits(server, program.server) || is_near(server, program.server)
+        };
+        (plugin == program.plugin || is_near(plugin, program.plugin))
+            && self.server.as_ref().is_none_or(is_server)
     }
 
     fn conditions(&self) -> String {

@@ -90,40 +90,77 @@ enum End {
     Killed,
 }
 
+/// How far the program's end has come. Nothing leads back: what is to be killed is not
+/// asked any more.
+#[derive(Debug)]
+struct Ending {
+    end: End,
+    /// When the next step is due; none as long as the other process says what to do.
+    until: Option<Instant>,
+}
+
+impl Ending {
+    /// The program is to end. Gives the signal for it.
+    fn ask(&mut self) -> Option<libc::c_int> {
+        if self.end == End::Killed {
+            return None;
+        }
+        self.end = End::Asked;
+        Some(libc::SIGTERM)
+    }
+
+    /// The program is to be killed.
+    fn kill(&mut self) -> Option<libc::c_int> {
+        self.end = End::Killed;
+        Some(libc::SIGKILL)
+    }
+
+    /// Nobody says any more what to do.
+    fn alone(&mut self, now: Instant) -> Option<libc::c_int> {
+        let signal = self.ask();
+        let patience = if signal.is_some() { GRACE } else { GIVE_UP };
+        self.until = Some(now + patience);
+        signal
+    }
+
+    /// The time of a step is up. Without a signal there is no further one.
+    fn late(&mut self, now: Instant) -> Option<libc::c_int> {
+        if self.end == End::Killed {
+            return None;
+        }
+        self.until = Some(now + GIVE_UP);
+        self.kill()
+    }
+}
+
 /// Waits for the program to end, and makes it.
 fn watch(tree: &Tree, events: &Receiver<Event>, mut control: &UnixStream) -> End {
-    let mut end = End::Own;
-    let mut until: Option<Instant> = None;
+    let mut ending = Ending {
+        end: End::Own,
+        until: None,
+    };
     loop {
-        let event = match until {
+        let event = match ending.until {
             None => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Some(until) => events.recv_timeout(until.saturating_duration_since(Instant::now())),
         };
-        match event {
-            Ok(Event::Order(wire::TERMINATE)) => {
-                end = End::Asked;
-                tree.signal(libc::SIGTERM);
-            }
-            Ok(Event::Order(wire::KILL)) => {
-                end = End::Killed;
-                tree.signal(libc::SIGKILL);
-            }
-            Ok(Event::Order(_)) => {}
-            Ok(Event::Alone) => {
-                end = End::Asked;
-                tree.signal(libc::SIGTERM);
-                until = Some(Instant::now() + GRACE);
-            }
+        let signal = match event {
+            Ok(Event::Order(wire::TERMINATE)) => ending.ask(),
+            Ok(Event::Order(wire::KILL)) => ending.kill(),
+            Ok(Event::Order(_)) => None,
+            Ok(Event::Alone) => ending.alone(Instant::now()),
             Ok(Event::Exited(status)) => {
                 let _ = control.write_all(&Report::Exited(status).encode());
-                return end;
+                return ending.end;
             }
-            Err(RecvTimeoutError::Timeout) if end != End::Killed => {
-                end = End::Killed;
-                tree.signal(libc::SIGKILL);
-                until = Some(Instant::now() + GIVE_UP);
-            }
-            Err(_) => return End::Killed,
+            Err(RecvTimeoutError::Timeout) => match ending.late(Instant::now()) {
+                None => return End::Killed,
+                signal => signal,
+            },
+            Err(RecvTimeoutError::Disconnected) => return End::Killed,
+        };
+        if let Some(signal) = signal {
+            tree.signal(signal);
         }
     }
 }
@@ -342,5 +379,51 @@ impl Image {
             libc::execve(self.program.as_ptr(), self.args.as_ptr(), self.env.as_ptr());
         }
         io::Error::last_os_error()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ending() -> Ending {
+        Ending {
+            end: End::Own,
+            until: None,
+        }
+    }
+
+    #[test]
+    fn who_is_asked_is_killed_when_the_time_is_up() {
+        let now = Instant::now();
+        let mut ending = ending();
+        assert_eq!(ending.ask(), Some(libc::SIGTERM));
+        assert_eq!((ending.end, ending.until), (End::Asked, None));
+        assert_eq!(ending.alone(now), Some(libc::SIGTERM));
+        assert_eq!((ending.end, ending.until), (End::Asked, Some(now + GRACE)));
+        let now = now + GRACE;
+        assert_eq!(ending.late(now), Some(libc::SIGKILL));
+        assert_eq!(
+            (ending.end, ending.until),
+            (End::Killed, Some(now + GIVE_UP))
+        );
+        assert_eq!(ending.late(now + GIVE_UP), None);
+    }
+
+    #[test]
+    fn who_is_killed_is_not_asked() {
+        let now = Instant::now();
+        let mut ending = ending();
+        assert_eq!(ending.kill(), Some(libc::SIGKILL));
+        assert_eq!(ending.ask(), None);
+        assert_eq!(ending.end, End::Killed);
+        // It is waited for no less than after a kill of the guard's own.
+        assert_eq!(ending.alone(now), None);
+        assert_eq!(
+            (ending.end, ending.until),
+            (End::Killed, Some(now + GIVE_UP))
+        );
+        assert_eq!(ending.late(now + GIVE_UP), None);
+        assert_eq!(ending.kill(), Some(libc::SIGKILL));
     }
 }

@@ -43,21 +43,28 @@ fn bad_servers_cost_their_own_tools_alone() {
 fn a_remote_server_that_is_not_there_at_the_start_comes_later() {
     let is_up = Arc::new(AtomicBool::new(false));
     let up = Arc::clone(&is_up);
-    let far = Server::new(move |asked: &Asked| match up.load(Ordering::SeqCst) {
-        true => far_answer(asked, false),
-        false => Reply::new(503, "not yet"),
+    let far = Server::new(move |asked: &Asked| match asked.target.as_str() {
+        "/gone" => Reply::new(404, "no such page"),
+        "/closed" => Reply::new(401, "who is it?"),
+        _ if up.load(Ordering::SeqCst) => far_answer(asked, false),
+        _ => Reply::new(503, "not yet"),
     });
     let place = Place::new();
     let entries = json!({
         "far": {"type": "streamable-http", "url": far.url("/mcp")},
+        "gone": {"type": "streamable-http", "url": far.url("/gone")},
+        "closed": {"type": "sse", "url": far.url("/closed")},
         "probe": {"type": "stdio", "command": "probe", "args": ["--probe=exit:3"]},
     });
     package_of(&place, "p", &entries);
     let mut host = Host::start(&place, &["p"]);
     assert!(host.names().is_empty());
-    let seen = far.asked().len();
+    let asked = |target: &str| {
+        let asked = far.asked().into_iter();
+        asked.filter(|asked| asked.target == target).count()
+    };
     let begun = Instant::now();
-    while far.asked().len() < seen + 2 {
+    while asked("/mcp") < 3 || asked("/gone") < 1 || asked("/closed") < 1 {
         assert!(begun.elapsed() < LONG, "it is tried again");
         thread::sleep(Duration::from_millis(20));
     }
@@ -65,6 +72,15 @@ fn a_remote_server_that_is_not_there_at_the_start_comes_later() {
     assert_eq!(host.next()["method"], "notifications/tools/list_changed");
     assert_eq!(host.names(), ["mcp__far__tide"]);
     let (_, errors) = host.end();
+    // What lasts is not tried again, and which it is is said.
+    assert_eq!([asked("/gone"), asked("/closed")], [1, 1]);
+    for (name, is_late) in [("far", true), ("gone", false), ("closed", false)] {
+        let mut told = errors.lines();
+        let told = told.find(|line| line.contains(&format!("`{name}`")));
+        let told = told.expect("it is told");
+        let says = told.ends_with("; it is tried again, ever less often");
+        assert_eq!(says, is_late, "{told}");
+    }
     assert_eq!(errors.matches("`far`").count(), 1, "{errors}");
     assert_eq!(errors.matches("`probe`").count(), 1, "{errors}");
 }

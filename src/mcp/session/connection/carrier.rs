@@ -268,7 +268,15 @@ impl Carrier {
     }
 
     fn failure(&self, cause: &str) -> Failure {
-        Failure::new(&self.server, Step::Serve, self.post.secrets.masked(cause))
+        let failure = Failure::new(&self.server, Step::Serve, self.post.secrets.masked(cause));
+        // The transport's errors are texts here; what it noted of its last one is of this
+        // one if the text is.
+        let words = (self.post.words)();
+        let is_it = words.ending.is_some_and(|ending| cause.contains(&ending));
+        Failure {
+            lasting: is_it && words.lasting,
+            ..failure
+        }
     }
 }
 
