@@ -86,6 +86,12 @@ fn a_host_gets_what_the_servers_say() {
         unknown["error"]["message"],
         "Unknown tool: mcp__files__ecko; did you mean mcp__files__echo?"
     );
+    // An array is no object, though it could hold the same in an order.
+    let list = host.ask("tools/call", json!(["mcp__files__echo"]));
+    assert_eq!(
+        list["error"]["message"],
+        "tools/call needs the name of a tool"
+    );
     host.send(&json!(3));
     assert_eq!(host.next()["error"]["code"], -32600);
     host.end();

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::Bridge;
 use crate::mcp::arguments;
-use crate::mcp::members::Members;
+use crate::mcp::members::{Members, object};
 use crate::mcp::serve::upstream::{Upstream, lock};
 use crate::mcp::session::{CallError, Heard};
 use crate::spec::near;
@@ -23,8 +23,7 @@ const CALLS: usize = 4096;
 impl Bridge {
     /// Gives up the call that the host names.
     pub(super) fn cancel(&self, params: Option<&RawValue>) {
-        let cancelled: Option<Cancelled<'_>> =
-            params.and_then(|params| serde_json::from_str(params.get()).ok());
+        let cancelled: Option<Cancelled<'_>> = params.and_then(|params| object(params.get()).ok());
         if let Some(cancelled) = cancelled
             && let Some(call) = lock(&self.calls).remove(cancelled.request_id.get())
         {
@@ -183,7 +182,7 @@ impl Bridge {
 /// The tool that is called, and the parameters of the call.
 fn called(params: Option<&RawValue>) -> Result<(String, Box<RawValue>), String> {
     let text = params.map_or("null", RawValue::get);
-    let Ok(Named { name }) = serde_json::from_str(text) else {
+    let Ok(Named { name }) = object(text) else {
         return Err("tools/call needs the name of a tool".to_owned());
     };
     let params = arguments::read(text)
