@@ -44,7 +44,7 @@ struct Bridge {
     is_wait_given: bool,
     out: Out,
     table: Mutex<Arc<Table>>,
-    /// Calls on their way, by the host's identifier.
+    /// Calls on their way, by the host's identifier in one spelling.
     calls: Mutex<HashMap<String, oneshot::Sender<Option<String>>>>,
     level: Arc<Mutex<Option<Value>>>,
     /// The version that is spoken with the host, once it asked for one.

@@ -25,7 +25,7 @@ impl Bridge {
     pub(super) fn cancel(&self, params: Option<&RawValue>) {
         let cancelled: Option<Cancelled<'_>> = params.and_then(|params| object(params.get()).ok());
         if let Some(cancelled) = cancelled
-            && let Some(call) = lock(&self.calls).remove(cancelled.request_id.get())
+            && let Some(call) = lock(&self.calls).remove(&key(cancelled.request_id))
         {
             let _ = call.send(cancelled.reason);
         }
@@ -59,7 +59,7 @@ impl Bridge {
                 }
                 Err(error) => bridge.out.error(Some(&id), &error).await,
             }
-            lock(&bridge.calls).remove(id.get());
+            lock(&bridge.calls).remove(&key(&id));
         });
     }
 
@@ -108,7 +108,7 @@ impl Bridge {
             let text = format!("{CALLS} calls are on their way already");
             return Err(ErrorData::internal_error(text, None));
         }
-        match calls.entry(id.get().to_owned()) {
+        match calls.entry(key(id)) {
             Entry::Occupied(_) => {
                 let text = "a call with this id is on its way already";
                 Err(ErrorData::invalid_request(text, None))
@@ -176,6 +176,17 @@ impl Bridge {
             }
         };
         self.out.error(Some(id), &error).await;
+    }
+}
+
+/// What an identifier of the host is told from others by, itself JSON: a text by its
+/// characters, as `"a"` and `"\u0061"` are the same, and a number as it is written. JSON
+/// has no one reading of numbers, and what a double makes one of `1` and `1.0` would make
+/// one of large ones that differ, too: a call that is not the one meant would be cancelled.
+fn key(id: &RawValue) -> String {
+    match serde_json::from_str::<String>(id.get()) {
+        Ok(text) => Value::String(text).to_string(),
+        Err(_) => id.get().to_owned(),
     }
 }
 
