@@ -105,7 +105,9 @@ fn meant(nearest: Option<&str>) -> String {
 ///
 /// # Errors
 ///
-/// The schema takes no such argument, or none of this type. No message shows the value.
+/// The schema takes no such argument, or none of this type, or the text is no JSON where
+/// it has to be. Of the value a message shows no more than a number that is out of range
+/// or a name that occurs twice, cut to a length that fits.
 pub fn typed(schema: &Value, name: &str, text: &str) -> Result<Box<RawValue>, Unfitting> {
     let Some(types) = Types::of_argument(schema, name) else {
         let properties = schema.get("properties").and_then(Value::as_object);

@@ -1,8 +1,10 @@
 //! An object of JSON of which one member is changed and the rest keeps its text
-//! and its order.
+//! and its order; and structures that are read from objects alone.
 
 use std::fmt;
+use std::marker::PhantomData;
 
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -93,6 +95,46 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
+/// What is read from an object and from nothing else: a structure alone takes an array,
+/// too, whose items are its members in the order in which they are declared.
+pub(super) struct Object<T>(pub(super) T);
+
+/// Reads a structure from the text of an object.
+///
+/// # Errors
+///
+/// The text is no JSON, no object, or not one of this structure.
+pub(super) fn object<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T, serde_json::Error> {
+    serde_json::from_str(text).map(|Object(read)| read)
+}
+
+/// [`object`] for a member of another structure.
+pub(super) fn within<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Object::deserialize(deserializer).map(|Object(read)| read)
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Reader<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
+        }
+        deserializer.deserialize_map(Reader(PhantomData))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,5 +154,19 @@ mod tests {
         );
         let list = RawValue::from_string("[1]".to_owned()).expect("JSON");
         assert!(Members::of(&list).is_none());
+    }
+
+    #[test]
+    fn structures_are_read_from_objects_alone() {
+        #[derive(serde::Deserialize)]
+        struct Named<'t> {
+            #[serde(borrow)]
+            name: &'t RawValue,
+        }
+        let name = |text| object(text).map(|Named { name }| name.get()).ok();
+        assert_eq!(name(r#"{"other": 1, "name": 1.50}"#), Some("1.50"));
+        for no in ["[1.50]", "{}", "null", "1.50", r#"{"name": 1} 2"#] {
+            assert_eq!(name(no), None, "{no}");
+        }
     }
 }

@@ -12,6 +12,7 @@
 //! | [`session`] | [`session::open`]: a session with one server, its tools, calls |
 //! | [`serve`] | [`serve::run`]: one stdio server that offers the tools of many |
 //! | [`arguments`] | what a tool is called with, as people write it |
+//! | [`stray`] | what a server sent that is no message |
 //! | [`wire`] | messages whose results keep their text |
 
 pub mod arguments;
@@ -24,4 +25,5 @@ pub mod plan;
 pub mod serve;
 pub mod session;
 pub mod stdio;
+pub mod stray;
 pub mod wire;

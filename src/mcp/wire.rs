@@ -21,6 +21,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
+use super::members::{Object, object};
 pub(super) use batch::{Texts, texts};
 
 /// The method of a notification that holds a message as text.
@@ -96,7 +97,7 @@ struct Envelope<'t> {
     #[serde(borrow, default, deserialize_with = "present")]
     result: Option<&'t RawValue>,
     #[serde(default)]
-    error: Option<ErrorObject>,
+    error: Option<Object<ErrorObject>>,
 }
 
 /// An error that lacks something or says more than fits is still an answer.
@@ -120,7 +121,7 @@ fn present<'de: 't, 't, D: Deserializer<'de>>(
 /// Reads a message of a server: results and parameters stay text. Only the
 /// answer to `initialize` gets its type, which rmcp's own transports look at.
 pub(super) fn server_message(text: &str) -> Result<ServerJsonRpcMessage, serde_json::Error> {
-    let envelope: Envelope<'_> = serde_json::from_str(text)?;
+    let envelope: Envelope<'_> = object(text)?;
     let invalid = || serde_json::Error::custom("no message of JSON-RPC 2.0");
     if envelope.jsonrpc != "2.0" {
         return Err(invalid());
@@ -141,7 +142,7 @@ pub(super) fn server_message(text: &str) -> Result<ServerJsonRpcMessage, serde_j
             (Some(result), None, Some(id)) => {
                 Ok(ServerJsonRpcMessage::response(result_of(result), id))
             }
-            (None, Some(error), id) => Ok(ServerJsonRpcMessage::error(error.into(), id)),
+            (None, Some(Object(error)), id) => Ok(ServerJsonRpcMessage::error(error.into(), id)),
             _ => Err(invalid()),
         },
     }
@@ -151,7 +152,7 @@ pub(super) fn server_message(text: &str) -> Result<ServerJsonRpcMessage, serde_j
 /// another one, for a reader of rmcp's own that [`server_message`] cannot take the
 /// place of. Requests, errors and the answer to `initialize` stay as they are.
 fn veiled(text: &str) -> Cow<'_, str> {
-    let Ok(envelope) = serde_json::from_str::<Envelope<'_>>(text) else {
+    let Ok(envelope) = object::<Envelope<'_>>(text) else {
         return Cow::Borrowed(text);
     };
     let veiled = match envelope {
@@ -185,7 +186,7 @@ fn wrapped(text: &str) -> String {
 fn result_of(result: &RawValue) -> ServerResult {
     let text = result.get();
     if text.contains("\"protocolVersion\"")
-        && let Ok(initialized) = serde_json::from_str::<InitializeResult>(text)
+        && let Ok(initialized) = object::<InitializeResult>(text)
     {
         return ServerResult::InitializeResult(initialized);
     }

@@ -7,6 +7,11 @@ use serde_json::Value;
 /// How deep a schema is followed: a reference may lead back to itself.
 const DEEPEST: usize = 16;
 
+/// How many schemas and values are looked at for one argument. Branches that refer to
+/// each other multiply with every level, so that a depth alone bounds nothing; a list of
+/// all values that somebody wrote down stays far below.
+const MOST: usize = 100_000;
+
 /// The types that are taken; nothing if they may be any.
 pub(super) struct Types(Option<BTreeSet<&'static str>>);
 
@@ -28,12 +33,12 @@ impl Types {
     pub(super) fn of_argument(schema: &Value, name: &str) -> Option<Self> {
         let properties = schema.get("properties").and_then(Value::as_object);
         if let Some(property) = properties.and_then(|properties| properties.get(name)) {
-            return Some(Self(types(property, schema, DEEPEST)));
+            return Some(Self(types(property, schema)));
         }
         match schema.get("additionalProperties") {
             Some(Value::Bool(false)) => None,
             Some(Value::Bool(true)) => Some(Self(None)),
-            Some(others) => Some(Self(types(others, schema, DEEPEST))),
+            Some(others) => Some(Self(types(others, schema))),
             None => {
                 let has_others = schema.get("patternProperties").is_some();
                 let has_none = properties.is_none_or(serde_json::Map::is_empty);
@@ -96,36 +101,61 @@ fn type_of(value: &Value) -> &'static str {
 }
 
 /// The types that `schema` takes, which is a part of `root`; nothing if it does not
-/// say so.
-fn types(schema: &Value, root: &Value, depth: usize) -> Option<BTreeSet<&'static str>> {
-    let depth = depth.checked_sub(1)?;
-    let named = |name: &Value| {
-        let known = KNOWN.iter().find(|(known, _)| name == *known)?;
-        Some(known.0)
-    };
-    match schema.get("type") {
-        Some(Value::Array(names)) => return names.iter().map(named).collect(),
-        Some(name) => return named(name).map(|name| BTreeSet::from([name])),
-        None => {}
+/// say so, or not within the bounds of a walk.
+fn types(schema: &Value, root: &Value) -> Option<BTreeSet<&'static str>> {
+    Walk { root, left: MOST }.types(schema, DEEPEST)
+}
+
+/// A walk through a schema. All its branches have one budget, and once that is spent
+/// each of them says nothing: what an unseen one might say would be left out otherwise.
+struct Walk<'s> {
+    root: &'s Value,
+    left: usize,
+}
+
+impl<'s> Walk<'s> {
+    fn types(&mut self, schema: &'s Value, depth: usize) -> Option<BTreeSet<&'static str>> {
+        let depth = depth.checked_sub(1)?;
+        self.spend(1)?;
+        let named = |name: &Value| {
+            let known = KNOWN.iter().find(|(known, _)| name == *known)?;
+            Some(known.0)
+        };
+        match schema.get("type") {
+            Some(Value::Array(names)) => {
+                self.spend(names.len())?;
+                return names.iter().map(named).collect();
+            }
+            Some(name) => return named(name).map(|name| BTreeSet::from([name])),
+            None => {}
+        }
+        if let Some(place) = schema.get("$ref").and_then(Value::as_str) {
+            return self.types(self.root.pointer(place.strip_prefix('#')?)?, depth);
+        }
+        if let Some(value) = schema.get("const") {
+            return Some(BTreeSet::from([type_of(value)]));
+        }
+        let list = |name: &str| schema.get(name).and_then(Value::as_array);
+        if let Some(values) = list("enum") {
+            self.spend(values.len())?;
+            return Some(values.iter().map(type_of).collect());
+        }
+        if let Some(either) = list("anyOf").or_else(|| list("oneOf")) {
+            let each = either.iter().map(|schema| self.types(schema, depth));
+            let each: Option<Vec<_>> = each.collect();
+            return Some(each?.into_iter().flatten().collect());
+        }
+        list("allOf")?
+            .iter()
+            .find_map(|schema| self.types(schema, depth))
     }
-    if let Some(place) = schema.get("$ref").and_then(Value::as_str) {
-        return types(root.pointer(place.strip_prefix('#')?)?, root, depth);
+
+    /// Takes from the budget; nothing, for good, once it does not suffice.
+    fn spend(&mut self, steps: usize) -> Option<()> {
+        let left = self.left.checked_sub(steps);
+        self.left = left.unwrap_or_default();
+        left.map(|_| ())
     }
-    if let Some(value) = schema.get("const") {
-        return Some(BTreeSet::from([type_of(value)]));
-    }
-    let list = |name: &str| schema.get(name).and_then(Value::as_array);
-    if let Some(values) = list("enum") {
-        return Some(values.iter().map(type_of).collect());
-    }
-    if let Some(either) = list("anyOf").or_else(|| list("oneOf")) {
-        let each = either.iter().map(|schema| types(schema, root, depth));
-        let each: Option<Vec<_>> = each.collect();
-        return Some(each?.into_iter().flatten().collect());
-    }
-    list("allOf")?
-        .iter()
-        .find_map(|schema| types(schema, root, depth))
 }
 
 #[cfg(test)]
@@ -187,6 +217,43 @@ mod tests {
         ] {
             assert_eq!(value(&schema, text), expected, "{schema} {text}");
         }
+    }
+
+    /// Schemas of which each has `width` times the one below, down to `last`.
+    fn branching(by: &str, width: usize, levels: usize, last: &Value) -> Value {
+        let level = |level: usize| match level {
+            0 => last.clone(),
+            level => json!({by: vec![json!({"$ref": format!("#/$defs/{}", level - 1)}); width]}),
+        };
+        let levels = (0..=levels).map(|number| (number.to_string(), level(number)));
+        Value::Object(levels.collect())
+    }
+
+    #[test]
+    fn a_schema_that_branches_without_end_names_no_type() {
+        let (silent, string) = (json!({"minLength": 1}), json!({"type": "string"}));
+        // Whoever goes through all of it finds a string, which for some takes too long.
+        for (by, width, levels, last, is_string) in [
+            ("allOf", 10, 2, &silent, true),
+            ("allOf", 10, 5, &silent, false),
+            ("allOf", 1000, 5, &silent, false),
+            ("oneOf", 10, 2, &string, true),
+            ("oneOf", 10, 5, &string, false),
+            ("anyOf", 1000, 5, &string, false),
+        ] {
+            let schema = json!({
+                "properties": {"a": {"allOf": [
+                    {"$ref": format!("#/$defs/{levels}")},
+                    {"type": "string"},
+                ]}},
+                "$defs": branching(by, width, levels, last),
+            });
+            let types = super::Types::of_argument(&schema, "a").expect("it is named");
+            assert_eq!(types.are_strings(), is_string, "{by} {width} {levels}");
+        }
+        let list = |length: usize| json!({"enum": vec!["x"; length]});
+        assert_eq!(value(&list(50_000), "5"), "\"5\"");
+        assert_eq!(value(&list(100_000), "5"), "5");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::exchange::Exchange;
 use super::failure::Failure;
+use crate::mcp::members::object;
 use crate::mcp::wire;
 use crate::net::shown;
 
@@ -35,7 +36,7 @@ impl Heard {
         let results = exchange.rules.results;
         let (mut heard, mut answer) = (Self::default(), None);
         for text in texts {
-            let Ok(outline) = serde_json::from_str::<Outline>(text) else {
+            let Ok(outline) = object::<Outline>(text) else {
                 exchange.pass_over(text);
                 continue;
             };

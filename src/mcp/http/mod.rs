@@ -40,7 +40,7 @@ use std::time::Duration;
 pub use failure::{Failure, Hint, StartError};
 pub use sse::Sse;
 pub use streamable::Streamable;
-pub use watch::{Stray, Watch};
+pub use watch::Watch;
 
 use url::Host;
 

@@ -1,12 +1,9 @@
 //! What can be seen of a connection from outside.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::failure::Failure;
-
-/// The longest text that is no message in a remark, in characters.
-const STRAY: usize = 100;
+use crate::mcp::stray::{Over, Stray};
 
 /// What went wrong last on a connection, which rmcp does not hand on in every case,
 /// and what was sent over it in vain. Cheap to clone.
@@ -18,29 +15,6 @@ struct Noted {
     /// With whether it lasts.
     last: Option<(String, bool)>,
     stray: Option<Stray>,
-}
-
-/// What a server sent that is no message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stray {
-    /// How many texts.
-    pub texts: u64,
-    /// The first of them, cut to a length that fits a message.
-    pub first: String,
-}
-
-impl fmt::Display for Stray {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self { texts: 1, first } => {
-                write!(f, "it sent what is no JSON-RPC message: `{first}`")
-            }
-            Self { texts, first } => write!(
-                f,
-                "it sent {texts} texts that are no JSON-RPC messages, the first: `{first}`"
-            ),
-        }
-    }
 }
 
 impl Watch {
@@ -68,14 +42,7 @@ impl Watch {
 
     /// Notes a text that is no message; it holds no value of a credential.
     pub(super) fn pass_over(&self, text: impl FnOnce() -> String) {
-        let mut noted = self.noted();
-        match &mut noted.stray {
-            Some(stray) => stray.texts += 1,
-            none => {
-                let first = text().trim().chars().take(STRAY).collect();
-                *none = Some(Stray { texts: 1, first });
-            }
-        }
+        Stray::add(&mut self.noted().stray, Over::Http, text);
     }
 
     fn noted(&self) -> MutexGuard<'_, Noted> {

@@ -24,6 +24,7 @@ use super::host::{self, Line, Message, Out, Said};
 use super::table::Table;
 use super::upstream::{State, Upstream, lock};
 use super::{Launcher, Report, patience};
+use crate::mcp::members::object;
 use crate::mcp::session::{Room, Tool};
 
 /// How many requests may be worked on. Of those, calls have a limit of their own.
@@ -43,7 +44,7 @@ struct Bridge {
     is_wait_given: bool,
     out: Out,
     table: Mutex<Arc<Table>>,
-    /// Calls on their way, by the host's identifier.
+    /// Calls on their way, by the host's identifier in one spelling.
     calls: Mutex<HashMap<String, oneshot::Sender<Option<String>>>>,
     level: Arc<Mutex<Option<Value>>>,
     /// The version that is spoken with the host, once it asked for one.
@@ -208,8 +209,7 @@ impl Bridge {
         match method {
             "ping" => self.out.result(id, "{}").await,
             "initialize" => {
-                let asked: Option<Asked> =
-                    params.and_then(|params| serde_json::from_str(params.get()).ok());
+                let asked: Option<Asked> = params.and_then(|params| object(params.get()).ok());
                 if !self.is_wait_given {
                     let host = asked.as_ref().and_then(|asked| asked.client_info.as_ref());
                     let name = host

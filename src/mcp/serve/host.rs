@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use crate::mcp::members::object;
 use crate::mcp::session::Room;
 use crate::mcp::session::Waiting;
 use crate::mcp::wire::{self, Texts};
@@ -223,7 +224,7 @@ pub(super) fn said(line: &[u8]) -> Said<'_> {
 /// Reads one message of JSON.
 pub(super) fn message(text: &str) -> Result<Message<'_>, ErrorData> {
     let invalid = || ErrorData::invalid_request("no message of JSON-RPC 2.0", None::<Value>);
-    let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|_| invalid())?;
+    let envelope: Envelope<'_> = object(text).map_err(|_| invalid())?;
     match (envelope.id, envelope.method) {
         (Some(id), _) if id.get().starts_with(['{', '[']) => Err(invalid()),
         (Some(id), Some(method)) => Ok(Message::Request {
@@ -266,6 +267,7 @@ mod tests {
             kinds(r#"[{"id":1,"method":"a"},{"method":"b"},3]"#),
             ["1 a", "b", "-32600"]
         );
+        assert_eq!(kinds(r#"[["a","ping",{}]]"#), ["-32600"]);
         assert_eq!(kinds("[]"), [""; 0]);
         assert_eq!(kinds(&format!("[{}1]", "1,".repeat(10_000))), ["-32600"]);
         assert_eq!(kinds("{"), ["-32700"]);

@@ -86,6 +86,12 @@ fn a_host_gets_what_the_servers_say() {
         unknown["error"]["message"],
         "Unknown tool: mcp__files__ecko; did you mean mcp__files__echo?"
     );
+    // An array is no object, though it could hold the same in an order.
+    let list = host.ask("tools/call", json!(["mcp__files__echo"]));
+    assert_eq!(
+        list["error"]["message"],
+        "tools/call needs the name of a tool"
+    );
     host.send(&json!(3));
     assert_eq!(host.next()["error"]["code"], -32600);
     host.end();
@@ -408,4 +414,57 @@ fn the_package_tells_servers_of_one_name_apart() {
     let same = labels([("p", "api"), ("q", "api"), ("r", "p_api")].into_iter());
     assert_eq!(same[..2], ["p_api", "q_api"]);
     assert_eq!(same[2], format!("p_api_{}", names::digest("r", "p_api")));
+}
+
+#[test]
+fn identifiers_are_the_same_however_they_are_escaped() {
+    let (seen, cancelled) = std::sync::mpsc::channel();
+    let (asked, calls) = std::sync::mpsc::channel();
+    let script = server(move |message, _| match message["method"].as_str() {
+        Some("tools/call") => {
+            asked.send(()).unwrap();
+            Some(true)
+        }
+        Some("notifications/cancelled") => {
+            seen.send(message["params"]["reason"].clone()).unwrap();
+            Some(true)
+        }
+        _ => None,
+    });
+    let mut host = Host::of(vec![("a", "a", script)], None);
+    host.names();
+    let call = |id: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"mcp__a__echo"}}}}"#
+        )
+    };
+    let cancel = |id: &str, reason: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"{reason}"}}}}"#
+        )
+    };
+    host.write(&call(r#""a""#));
+    host.write(&call(r#""\u0061""#));
+    host.write(r#"{"jsonrpc":"2.0","id":"behind","method":"ping"}"#);
+    assert_eq!(
+        host.next()["error"]["message"],
+        "a call with this id is on its way already"
+    );
+    assert_eq!(host.next()["id"], "behind");
+    host.write(&call("1"));
+    // A server is told of the end of those calls alone that it was asked for.
+    for _ in 0..2 {
+        calls.recv_timeout(Duration::from_secs(5)).unwrap();
+    }
+    host.write(&cancel("1.0", "another number"));
+    host.write(&cancel(r#""1""#, "a text"));
+    host.write(&cancel(r#""\u0061""#, "the same"));
+    host.write(&cancel("1", "the number"));
+    let mut reasons = [(); 2].map(|()| cancelled.recv_timeout(Duration::from_secs(5)).ok());
+    reasons.sort_by_key(|reason| reason.as_ref().map(ToString::to_string));
+    assert_eq!(
+        reasons,
+        [Some(json!("the number")), Some(json!("the same"))]
+    );
+    host.end();
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::connection::Connection;
 use super::failure::{Failure, Step};
+use crate::mcp::members::{object, within};
 
 /// The version of MCP that is asked for.
 pub const LATEST: &str = "2025-11-25";
@@ -18,7 +19,7 @@ pub struct Facts {
     /// The version of MCP that is spoken with it.
     pub protocol_version: String,
     /// Its name and version.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "within")]
     pub server_info: Info,
     /// What it offers.
     #[serde(default)]
@@ -51,7 +52,7 @@ pub(super) async fn initialize(server: &str, connection: &Connection) -> Result<
         let error = error.without(connection.secrets());
         error.during(server, Step::Initialize)
     })?;
-    let mut facts: Facts = serde_json::from_str(answer.get()).map_err(|error| {
+    let mut facts: Facts = object(answer.get()).map_err(|error| {
         let cause = format!("its answer to initialize cannot be read: {error}");
         Failure::new(server, Step::Initialize, masked(&cause))
     })?;

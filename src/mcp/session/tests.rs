@@ -305,3 +305,26 @@ async fn the_end_of_a_server_ends_its_calls() {
         .await;
     assert!(matches!(after, Err(CallError::Failed(_))));
 }
+
+#[tokio::test]
+async fn arrays_are_no_objects() {
+    let reply = |message: &Value, lines: &Lines| {
+        answer(message, lines, r#"{"tools": [["x"], {"name": "y"}]}"#);
+    };
+    let session = with("tools/list", reply).await.unwrap();
+    let listed = session.tools().await.unwrap();
+    let names: Vec<_> = listed.tools.iter().map(|tool| &*tool.name).collect();
+    assert_eq!(names, ["y"]);
+    assert_eq!(
+        listed.warning.as_deref(),
+        Some("number 1 of the tools it lists has no usable name and is left out")
+    );
+    let reply = |message: &Value, lines: &Lines| answer(message, lines, r#"[[{"name": "x"}]]"#);
+    let session = with("tools/list", reply).await.unwrap();
+    assert!(session.tools().await.is_err());
+    let reply = |message: &Value, lines: &Lines| {
+        let result = r#"{"protocolVersion": "2025-11-25", "serverInfo": ["n", "1"]}"#;
+        answer(message, lines, result);
+    };
+    assert!(with("initialize", reply).await.is_err());
+}

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::connection::Connection;
 use super::failure::{Failure, Step};
 use super::handshake::Facts;
+use crate::mcp::members::object;
 
 /// How many tools one server may have.
 const MOST: usize = 10_000;
@@ -88,10 +89,10 @@ async fn pages(server: &str, facts: &Facts, connection: &Connection) -> Result<L
         let answer =
             answer.map_err(|error| error.without(secrets).during(server, Step::ListTools))?;
         bytes = bytes.saturating_add(answer.get().len());
-        let page: Page = serde_json::from_str(answer.get())
+        let page: Page = object(answer.get())
             .map_err(|error| failed(format!("its list of tools cannot be read: {error}")))?;
         for raw in page.tools {
-            match serde_json::from_str(raw.get()) {
+            match object(raw.get()) {
                 Ok(Named { name }) if !name.trim().is_empty() => tools.push(Tool { name, raw }),
                 // It cannot be called.
                 _ => nameless.add(tools.len()),

@@ -34,7 +34,7 @@ use super::wire::Results;
 
 pub use crate::sys::child::{Status, this_program};
 pub use error::{SendError, StartError};
-pub use watch::{Ending, Fault, Stray, Watch};
+pub use watch::{Ending, Fault, Watch};
 
 use close::Closing;
 use lines::Lines;

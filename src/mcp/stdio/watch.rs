@@ -11,14 +11,12 @@ use tokio::time::{Instant, timeout};
 use crate::sys::child::Status;
 
 use super::super::credential::{Credentials, Secrets};
+use super::super::stray::{Over, Stray};
 use super::Limits;
 use super::log::Log;
 
 /// The longest line of standard error in a message, in characters.
 const SHOWN: usize = 500;
-
-/// The longest line of standard output in a message, in characters.
-const STRAY: usize = 100;
 
 /// How long standard error is waited for after the end of a process. What it has
 /// written is there by then, unless another process goes on writing.
@@ -43,34 +41,6 @@ pub enum Fault {
         /// How many there were in a row.
         lines: usize,
     },
-}
-
-/// What a server wrote to standard output though it is no message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stray {
-    /// How many lines that are not blank.
-    pub lines: u64,
-    /// The first of them, cut to a length that fits a message.
-    pub first: String,
-}
-
-impl fmt::Display for Stray {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { lines, first } = self;
-        let (lines, are, first_is) = match lines {
-            1 => ("a line".to_owned(), "is no JSON-RPC message", ""),
-            lines => (
-                format!("{lines} lines"),
-                "are no JSON-RPC messages",
-                ", the first",
-            ),
-        };
-        write!(
-            f,
-            "it wrote {lines} to standard output that {are}{first_is}: `{first}`; logs belong on \
-             standard error"
-        )
-    }
 }
 
 /// Why a server does not run any more. Reads after "the server failed: ".
@@ -249,15 +219,10 @@ impl Shared {
             return;
         }
         let mut stray = self.stray.lock().unwrap_or_else(PoisonError::into_inner);
-        match &mut *stray {
-            Some(stray) => stray.lines += 1,
-            none => {
-                let first = String::from_utf8_lossy(line);
-                let first = self.secrets.masked(first.trim());
-                let first = first.chars().take(STRAY).collect();
-                *none = Some(Stray { lines: 1, first });
-            }
-        }
+        Stray::add(&mut stray, Over::Stdio, || {
+            let first = String::from_utf8_lossy(line);
+            self.secrets.masked(first.trim()).into_owned()
+        });
     }
 
     pub(super) fn log<T>(&self, with: impl FnOnce(&mut Log) -> T) -> T {

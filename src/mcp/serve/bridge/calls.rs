@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::Bridge;
 use crate::mcp::arguments;
-use crate::mcp::members::Members;
+use crate::mcp::members::{Members, object};
 use crate::mcp::serve::upstream::{Upstream, lock};
 use crate::mcp::session::{CallError, Heard};
 use crate::spec::near;
@@ -23,10 +23,9 @@ const CALLS: usize = 4096;
 impl Bridge {
     /// Gives up the call that the host names.
     pub(super) fn cancel(&self, params: Option<&RawValue>) {
-        let cancelled: Option<Cancelled<'_>> =
-            params.and_then(|params| serde_json::from_str(params.get()).ok());
+        let cancelled: Option<Cancelled<'_>> = params.and_then(|params| object(params.get()).ok());
         if let Some(cancelled) = cancelled
-            && let Some(call) = lock(&self.calls).remove(cancelled.request_id.get())
+            && let Some(call) = lock(&self.calls).remove(&key(cancelled.request_id))
         {
             let _ = call.send(cancelled.reason);
         }
@@ -60,7 +59,7 @@ impl Bridge {
                 }
                 Err(error) => bridge.out.error(Some(&id), &error).await,
             }
-            lock(&bridge.calls).remove(id.get());
+            lock(&bridge.calls).remove(&key(&id));
         });
     }
 
@@ -109,7 +108,7 @@ impl Bridge {
             let text = format!("{CALLS} calls are on their way already");
             return Err(ErrorData::internal_error(text, None));
         }
-        match calls.entry(id.get().to_owned()) {
+        match calls.entry(key(id)) {
             Entry::Occupied(_) => {
                 let text = "a call with this id is on its way already";
                 Err(ErrorData::invalid_request(text, None))
@@ -180,10 +179,21 @@ impl Bridge {
     }
 }
 
+/// What an identifier of the host is told from others by, itself JSON: a text by its
+/// characters, as `"a"` and `"\u0061"` are the same, and a number as it is written. JSON
+/// has no one reading of numbers, and what a double makes one of `1` and `1.0` would make
+/// one of large ones that differ, too: a call that is not the one meant would be cancelled.
+fn key(id: &RawValue) -> String {
+    match serde_json::from_str::<String>(id.get()) {
+        Ok(text) => Value::String(text).to_string(),
+        Err(_) => id.get().to_owned(),
+    }
+}
+
 /// The tool that is called, and the parameters of the call.
 fn called(params: Option<&RawValue>) -> Result<(String, Box<RawValue>), String> {
     let text = params.map_or("null", RawValue::get);
-    let Ok(Named { name }) = serde_json::from_str(text) else {
+    let Ok(Named { name }) = object(text) else {
         return Err("tools/call needs the name of a tool".to_owned());
     };
     let params = arguments::read(text)

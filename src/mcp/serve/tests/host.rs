@@ -88,6 +88,11 @@ impl Host {
     }
 
     pub(super) fn send(&mut self, message: &Value) {
+        self.write(&message.to_string());
+    }
+
+    /// Sends a message as it is spelled.
+    pub(super) fn write(&mut self, message: &str) {
         let mut input = self.input.as_ref().unwrap();
         input.write_all(format!("{message}\n").as_bytes()).unwrap();
     }

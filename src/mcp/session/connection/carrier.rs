@@ -17,6 +17,7 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
 use super::{Command, Post, Waiting};
+use crate::mcp::members::object;
 use crate::mcp::session::failure::{CallError, Failure, Step};
 use crate::mcp::session::room::Room;
 use crate::mcp::wire::{self, Incoming};
@@ -196,7 +197,7 @@ impl Carrier {
                 }
                 "notifications/progress" => {
                     if let Some(params) = params
-                        && let Ok(Token { progress_token }) = serde_json::from_str(params.get())
+                        && let Ok(Token { progress_token }) = object(params.get())
                         && let Some(waiting) =
                             own(&progress_token).and_then(|id| self.waiting.get(&id))
                     {
