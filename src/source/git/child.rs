@@ -114,7 +114,12 @@ impl Running {
             let errors = Arc::clone(&errors);
             thread::spawn(move || {
                 let mut buffer = [0; 1024];
-                while let Ok(count @ 1..) = from.read(&mut buffer) {
+                loop {
+                    let count = match from.read(&mut buffer) {
+                        Ok(count @ 1..) => count,
+                        Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                        Ok(0) | Err(_) => break,
+                    };
                     let mut kept = errors.lock().unwrap_or_else(PoisonError::into_inner);
                     kept.extend_from_slice(buffer.get(..count).unwrap_or_default());
                     let surplus = kept.len().saturating_sub(KEPT);
