@@ -6,8 +6,8 @@ use url::Url;
 
 use super::shown::Shown;
 use super::text::{
-    after_scheme, browsed, is_archive_name, is_repository, is_scp, is_secret_parameter,
-    is_spelt_as_path, path_colon, path_part, percent_decoded, scheme, slashed,
+    Scheme, browsed, is_archive_name, is_repository, is_scp, is_secret_parameter, is_spelt_as_path,
+    path_colon, path_part, percent_decoded, scheme, slashed,
 };
 use super::{ArchiveFile, NoSource, SPELLINGS, Source, normal};
 use crate::archive::EntryPath;
@@ -43,29 +43,17 @@ impl Parser<'_> {
                 self.directory(text)
             };
         }
-        if let Some(path) = after_scheme(text, "dir") {
-            return self.directory(path);
-        }
         if is_repository(text) {
             return self.git(text);
         }
-        if let Some(path) = after_scheme(text, "file") {
-            return self.file(path);
-        }
-        if let Some(rest) = after_scheme(text, "npm") {
-            return self.npm(rest);
-        }
-        if let Some(rest) = after_scheme(text, "github") {
-            return self.github(rest);
-        }
-        if let Some(name) = after_scheme(text, "builtin") {
-            return Builtin::named(name).map(Source::Builtin).ok_or_else(|| {
-                let known: Vec<String> = Builtin::ALL
-                    .iter()
-                    .map(|known| format!("builtin:{}", known.name()))
-                    .collect();
-                self.error("apkit brings no package of that name along", &known)
-            });
+        if let Some((scheme, rest)) = Scheme::of(text) {
+            return match scheme {
+                Scheme::Dir => self.directory(rest),
+                Scheme::File => self.file(rest),
+                Scheme::Npm => self.npm(rest),
+                Scheme::Github => self.github(rest),
+                Scheme::Builtin => self.builtin(rest),
+            };
         }
         if let Some((before, address)) = text.split_once('+')
             && before.eq_ignore_ascii_case("git")
@@ -88,6 +76,16 @@ impl Parser<'_> {
             return self.archive_file(text);
         }
         Err(self.bare())
+    }
+
+    fn builtin(&self, name: &str) -> Result<Source, NoSource> {
+        Builtin::named(name).map(Source::Builtin).ok_or_else(|| {
+            let known: Vec<String> = Builtin::ALL
+                .iter()
+                .map(|known| format!("builtin:{}", known.name()))
+                .collect();
+            self.error("apkit brings no package of that name along", &known)
+        })
     }
 
     /// An address without `git+` before it.

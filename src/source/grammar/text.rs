@@ -48,10 +48,33 @@ pub(super) fn scheme(text: &str) -> Option<&str> {
     is_scheme.then_some(scheme)
 }
 
-pub(super) fn after_scheme<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    let found = scheme(text)?;
-    let rest = text.get(found.len() + 1..)?;
-    found.eq_ignore_ascii_case(name).then_some(rest)
+/// A scheme of ours, before what need have no address of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scheme {
+    Dir,
+    File,
+    Npm,
+    Github,
+    Builtin,
+}
+
+impl Scheme {
+    const ALL: [(&str, Self); 5] = [
+        ("dir", Self::Dir),
+        ("file", Self::File),
+        ("npm", Self::Npm),
+        ("github", Self::Github),
+        ("builtin", Self::Builtin),
+    ];
+
+    /// The one that a text begins with, and what follows its `:`.
+    pub(super) fn of(text: &str) -> Option<(Self, &str)> {
+        let found = scheme(text)?;
+        let rest = text.get(found.len() + 1..)?;
+        let mut all = Self::ALL.iter();
+        let (_, scheme) = all.find(|(name, _)| found.eq_ignore_ascii_case(name))?;
+        Some((*scheme, rest))
+    }
 }
 
 /// Whether a scheme is a protocol of repositories.
