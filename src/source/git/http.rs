@@ -135,7 +135,13 @@ impl Http {
             }
             let response = self.client.send(request);
             let sent_ever = self.context.sent();
-            let response = response.map_err(|error| sent_ever.hide(error))?;
+            let response = response.map_err(|mut error| {
+                // What is asked of it is of no use to whoever named the repository.
+                if error.address == net::shown(url) {
+                    error.address = repository_of(url, &sent_ever);
+                }
+                sent_ever.hide(error)
+            })?;
             match response.status {
                 200 => return Ok(response),
                 401 => {}
