@@ -12,6 +12,7 @@ use url::Url;
 
 use super::advertisement::Advertisement;
 use super::child::{Trouble, shortened};
+use super::configuration::path_of;
 use super::credential::{self, Credential};
 use super::error::Failure;
 use super::stream::WHOLE;
@@ -371,11 +372,9 @@ fn proxies(context: &Context) -> Result<Proxies, Failure> {
 /// The certificates of the system, and those the user gives git.
 fn trust(context: &Context) -> Result<Trust, Failure> {
     let variable = context.environment.get("GIT_SSL_CAINFO").map(PathBuf::from);
-    let configured = context
-        .configuration
-        .certificates
-        .as_ref()
-        .map(PathBuf::from);
+    let home = context.environment.home.as_deref();
+    let configured = context.configuration.certificates.as_deref();
+    let configured = configured.map(|path| path_of(path, home));
     let Some(path) = variable.or(configured) else {
         return Ok(Trust::default());
     };

@@ -252,7 +252,8 @@ fn credentials_in_the_address_of_a_redirect_are_not_shown() {
     let none = || Answer::Status(404, Vec::new(), "");
     let on = || Answer::Status(302, vec![("location", "/secret/x".to_owned())], "");
     let listed = "secret/r.git/info/refs?service=git-upload-pack";
-    let cases: [(&str, &str, fn() -> Answer, &str); 8] = [
+    type Case = (&'static str, &'static str, fn() -> Answer, &'static str);
+    let cases: [Case; 8] = [
         (listed, "GET", none, "/…/r.git,"),
         (listed, "GET", || kind("text/html"), "/…/r.git answers"),
         (listed, "GET", || Answer::Cut(3), "/…/r.git/info/refs"),
