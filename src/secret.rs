@@ -270,6 +270,29 @@ pub fn password_in_url(text: &str) -> Option<Range<usize>> {
     Some(user.start + colon + 1..user.end).filter(|password| !password.is_empty())
 }
 
+/// The first `most` characters of a text. Of an address that does not end by then
+/// nothing is left: the half of a password in it would not be known as one.
+pub fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => whole_words(text.get(..end).unwrap_or_default()).to_owned(),
+        None => text.to_owned(),
+    }
+}
+
+/// A text of which the end is missing, without the last word if that may be the
+/// beginning of an address or of a parameter.
+pub fn whole_words(text: &str) -> &str {
+    let (before, last) = match text.char_indices().rfind(|(_, c)| c.is_whitespace()) {
+        Some((at, _)) => text.split_at(at),
+        None => ("", text),
+    };
+    if last.contains([':', '@', '=']) {
+        before
+    } else {
+        text
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -365,6 +388,19 @@ mod tests {
             tokens(&word.repeat(100_000)).for_each(drop);
         }
         assert!(started.elapsed() < std::time::Duration::from_secs(10));
+    }
+
+    #[test]
+    fn no_address_is_cut() {
+        for (text, wanted) in [
+            ("of https://u:word@h/", "of"),
+            ("https://u:word@h/", ""),
+            ("of token=word", "of"),
+            ("of a kind not known", "of a kind no"),
+            ("\u{fc}\u{fc}\u{fc}\u{fc}", "\u{fc}\u{fc}\u{fc}\u{fc}"),
+        ] {
+            assert_eq!(cut(text, 12), wanted, "{text}");
+        }
     }
 
     #[test]

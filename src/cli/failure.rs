@@ -142,7 +142,7 @@ pub(crate) enum Failure {
     Search { url: String, reasons: Vec<String> },
 
     /// A source that `validate` or `inspect` was given brings nothing.
-    #[error("fetch {}: {error}", visible(source_text))]
+    #[error("{}", fetched(source_text, error))]
     Fetch {
         source_text: String,
         error: Box<apkit::store::Error>,
@@ -157,7 +157,7 @@ pub(crate) enum Failure {
     NoSources,
 
     /// The store did not do what it was asked.
-    #[error("{what}: {error}")]
+    #[error("{what}: {}", named_once(what, &error.to_string()))]
     Store {
         what: String,
         error: Box<apkit::store::Error>,
@@ -313,6 +313,35 @@ impl Failure {
             text.push('\n');
         }
         tell(&text);
+    }
+}
+
+fn fetched(source: &str, error: &apkit::store::Error) -> String {
+    let what = format!("fetch {}", visible(source));
+    let reason = named_once(&what, &error.to_string());
+    format!("{what}: {reason}")
+}
+
+/// A reason as it follows what it is about, which it need not name once more.
+fn named_once(what: &str, reason: &str) -> String {
+    let is_named = |name: &str| {
+        let before = what.strip_suffix(name).filter(|_| !name.is_empty());
+        before.is_some_and(|before| {
+            [" ", " git+", " file:", " dir:"]
+                .iter()
+                .any(|start| before.ends_with(start))
+        })
+    };
+    let quoted = reason.strip_prefix('`');
+    if let Some((name, rest)) = quoted.and_then(|quoted| quoted.split_once("` is "))
+        && is_named(name)
+    {
+        return format!("it is {rest}");
+    }
+    let place = reason.strip_prefix("failed to reach ").unwrap_or(reason);
+    match place.split_once(": ") {
+        Some((name, rest)) if is_named(name) => rest.to_owned(),
+        _ => reason.to_owned(),
     }
 }
 

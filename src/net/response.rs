@@ -10,9 +10,12 @@ use url::Url;
 use super::Sent;
 use super::client::{Reactor, Watch};
 use super::error::{Error, ErrorKind, Waiting};
+use crate::secret;
 
 /// The most of a refusal that is read for its reason, in bytes.
 const REASON_BYTES: u64 = 4096;
+/// The most of a reason that is told, in characters.
+const REASON: usize = 200;
 
 /// An answer, the body of which is still to be read.
 pub struct Response {
@@ -72,15 +75,11 @@ impl Response {
                 given: 0,
                 limit,
                 url: url.clone(),
+                sent: sent.clone(),
             },
             url,
             sent,
         })
-    }
-
-    /// What was sent to get it and is not to be shown.
-    pub fn sent(&self) -> &Sent {
-        &self.sent
     }
 
     /// A header's value, if it is text.
@@ -124,11 +123,7 @@ impl Response {
             .find_map(|key| value.get(key)?.as_str())?;
         // Before it is cut, so that no half of a secret is left.
         let said = self.sent.hidden(said);
-        let line: String = said
-            .chars()
-            .map(|c| if c.is_control() { ' ' } else { c })
-            .take(200)
-            .collect();
+        let line = secret::cut(&said.replace(char::is_control, " "), REASON);
         let line = line.trim();
         (!line.is_empty()).then(|| line.to_owned())
     }
@@ -148,7 +143,7 @@ impl Response {
         let url = self.url.clone();
         let mut body = self.body;
         body.read_to_end(&mut all)
-            .map_err(|error| self.sent.hide(broken(&url, error)))?;
+            .map_err(|error| broken(&url, error))?;
         Ok(all)
     }
 
@@ -174,7 +169,7 @@ impl Response {
                 Ok(0) => return Ok(Ok(done)),
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Ok(Err(self.sent.hide(broken(&url, error)))),
+                Err(error) => return Ok(Err(broken(&url, error))),
             };
             sink.write_all(piece.get(..read).unwrap_or_default())?;
             done += read as u64;
@@ -242,6 +237,7 @@ pub struct Body {
     given: u64,
     limit: u64,
     url: Url,
+    sent: Sent,
 }
 
 enum Reader {
@@ -254,14 +250,16 @@ impl Read for Body {
         let read = match &mut self.reader {
             Reader::Plain(wire) => wire.read(buffer),
             Reader::Gzip(decoder) => decoder.read(buffer),
-        }?;
+        };
+        let read = read.map_err(|error| match Error::from_read(error) {
+            Ok(error) => io::Error::other(self.sent.hide(error)),
+            Err(error) => error,
+        })?;
         self.given += read as u64;
         if self.given > self.limit {
             let limit = self.limit;
-            return Err(io::Error::other(Error::new(
-                &self.url,
-                ErrorKind::TooLarge { limit },
-            )));
+            let error = Error::new(&self.url, ErrorKind::TooLarge { limit });
+            return Err(io::Error::other(self.sent.hide(error)));
         }
         Ok(read)
     }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use url::Url;
 
 use super::error::{Error, ErrorKind};
 
@@ -68,6 +69,28 @@ impl Sent {
         text
     }
 
+    /// An address as messages show it (see [`super::shown`]), without them: whoever is
+    /// asked chooses where it leads to.
+    pub fn shown(&self, url: &Url) -> String {
+        self.hidden(&super::shown(url))
+    }
+
+    /// Of a text of which no more was read, as [`Sent::hidden`]; the end of it may be
+    /// the beginning of one of them.
+    pub fn hidden_in_part(&self, text: &str) -> String {
+        let mut text = self.hidden(text.trim_end_matches(char::REPLACEMENT_CHARACTER));
+        let begun = self.texts.iter().flat_map(|secret| {
+            let ends = secret.char_indices().map(|(end, _)| end);
+            ends.filter_map(|end| secret.get(..end))
+        });
+        let begun = begun.filter(|part| part.len() >= LEAST && text.ends_with(*part));
+        if let Some(length) = begun.map(str::len).max() {
+            text.truncate(text.len() - length);
+            text.push('…');
+        }
+        text
+    }
+
     /// Whether an address holds one of them.
     pub fn is_in(&self, address: &str) -> bool {
         let mut long = self.texts.iter();
@@ -75,7 +98,7 @@ impl Sent {
     }
 
     /// The failure without them.
-    pub(super) fn hide(&self, error: Error) -> Error {
+    pub(crate) fn hide(&self, error: Error) -> Error {
         let hidden = |text: String| self.hidden(&text);
         let kind = match error.kind {
             ErrorKind::Status {
@@ -88,6 +111,17 @@ impl Sent {
                 retry_after,
             },
             ErrorKind::Downgrade { to } => ErrorKind::Downgrade { to: hidden(to) },
+            // It names the host that the server leads to.
+            ErrorKind::Forbidden { reason } => ErrorKind::Forbidden {
+                reason: hidden(reason),
+            },
+            ErrorKind::Tls {
+                detail,
+                certificate,
+            } => ErrorKind::Tls {
+                detail: hidden(detail),
+                certificate,
+            },
             kind => kind,
         };
         Error {
@@ -120,6 +154,15 @@ mod tests {
             assert!(sent.is_in(&format!("https://h/{text}/x")), "{text}");
         }
         assert_eq!(sent.hidden("me"), "me");
+        for (text, wanted) in [
+            ("not npm_T0", "not …"),
+            ("not npm_T0ken", "not …"),
+            ("not npm_T\u{fffd}", "not …"),
+            ("not np", "not np"),
+            ("npm_T is not", "npm_T is not"),
+        ] {
+            assert_eq!(sent.hidden_in_part(text), wanted);
+        }
         // Too short to tell.
         let short = Sent::headers(["Basic YTphY21l"]);
         assert_eq!(short.hidden("acme"), "…");

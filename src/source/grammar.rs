@@ -19,7 +19,7 @@ use self::parse::Parser;
 use self::shown::Shown;
 use self::text::{
     holds_secret, is_archive_name, is_scp, is_spelt_as_path, path_colon, path_part,
-    percent_decoded, scheme, slashed,
+    percent_decoded, referenced_archive, scheme, slashed, slashed_scp,
 };
 use super::Environment;
 use super::builtin::Builtin;
@@ -181,7 +181,8 @@ impl Source {
     /// commands that take either.
     pub fn is_spelt(text: &str) -> bool {
         let has_scheme = !is_spelt_as_path(text) && scheme(text).is_some();
-        has_scheme || is_archive_name(path_part(text)) || is_scp(text)
+        let is_meant = referenced_archive(text).is_some() || slashed_scp(text).is_some();
+        has_scheme || is_archive_name(path_part(text)) || is_scp(text) || is_meant
     }
 
     /// A text that may be a source, without what may be a credential in it: for

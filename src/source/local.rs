@@ -115,7 +115,7 @@ fn digests(
     let mut done = 0;
     loop {
         if stop.is_requested() {
-            return Err(failed(io::Error::other("stopped")));
+            return Err(Error::Interrupted);
         }
         let count = match file.read(&mut piece) {
             Ok(0) => return Ok(hasher.finish()),

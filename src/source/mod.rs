@@ -268,13 +268,22 @@ pub fn fetch(source: &Source, request: &Request<'_>, staging: &Path) -> Result<F
         path: staging.to_owned(),
         error,
     })?;
-    match source {
+    let fetched = match source {
         Source::Directory(path) => local::directory(path, request, stage),
         Source::ArchiveFile(file) => local::archive(file, request, stage),
-        Source::Git(git) => Ok(git::fetch(git, request, stage)?),
-        Source::Npm(npm) => Ok(npm::fetch(npm, request, stage)?),
-        Source::RemoteArchive(remote) => Ok(remote::fetch(remote, request, stage)?),
+        Source::Git(git) => git::fetch(git, request, stage).map_err(Error::from),
+        Source::Npm(npm) => npm::fetch(npm, request, stage).map_err(Error::from),
+        Source::RemoteArchive(remote) => remote::fetch(remote, request, stage).map_err(Error::from),
         Source::Builtin(builtin) => local::builtin(*builtin, request, stage),
+    };
+    fetched.map_err(|error| or_interrupted(error, request))
+}
+
+/// Whatever fails once the user wants to stop does so because of that.
+fn or_interrupted(error: Error, request: &Request<'_>) -> Error {
+    match request.stop.is_requested() {
+        true => Error::Interrupted,
+        false => error,
     }
 }
 
@@ -286,10 +295,13 @@ pub fn fetch(source: &Source, request: &Request<'_>, staging: &Path) -> Result<F
 ///
 /// When the source cannot be reached or names nothing that is there.
 pub fn latest(source: &Source, request: &Request<'_>) -> Result<Option<Resolved>, Error> {
-    match source {
-        Source::Git(git) => Ok(Some(git::latest(git, request)?)),
-        Source::Npm(npm) => Ok(Some(npm::latest(npm, request)?)),
-        Source::ArchiveFile(file) => Ok(Some(local::integrity(file, request.stop)?)),
-        Source::Directory(_) | Source::RemoteArchive(_) | Source::Builtin(_) => Ok(None),
-    }
+    let latest = match source {
+        Source::Git(git) => git::latest(git, request).map_err(Error::from),
+        Source::Npm(npm) => npm::latest(npm, request).map_err(Error::from),
+        Source::ArchiveFile(file) => local::integrity(file, request.stop),
+        Source::Directory(_) | Source::RemoteArchive(_) | Source::Builtin(_) => return Ok(None),
+    };
+    latest
+        .map(Some)
+        .map_err(|error| or_interrupted(error, request))
 }

@@ -16,7 +16,9 @@ const LAYERS: &[&[&str]] = &[
     &["spec"],
     &["document"],
     &["diagnostic"],
-    &["archive", "net", "secret", "sys"],
+    &["archive", "net", "sys"],
+    // What a server says is cut where no secret is.
+    &["secret"],
 ];
 
 /// What the hook runtime must not pull in: it starts on every prompt.

@@ -264,11 +264,96 @@ fn what_is_no_source_says_what_it_was_taken_for_and_what_would_do() {
             "git+https://host.example/o/r#--upload-pack=x",
             "it begins with `-`",
         ),
-        ("https://host.example/a.tgz#v1", "no `#` reference"),
+        (
+            "https://host.example/a.tgz#v1",
+            "write https://host.example/a.tgz",
+        ),
         ("./a\u{1b}b", "control character"),
     ] {
         let told = refusal(text);
         assert!(told.contains(wanted), "{text}: {told}");
+    }
+}
+
+#[test]
+fn what_another_tool_would_take_is_told_in_the_spelling_that_is_read_here() {
+    for (text, understood, spellings) in [
+        (
+            "github:acme/tools@v1",
+            "behind `#`, not behind `@`",
+            &["github:acme/tools#v1"][..],
+        ),
+        (
+            "github:acme/tools@feature/x:sub",
+            "behind `#`",
+            &["github:acme/tools#feature/x:sub"],
+        ),
+        (
+            "./repo.tar.gz#main",
+            "an archive has no `#` reference",
+            &["./repo.tar.gz", "dir:./repo.tar.gz#main for the directory"],
+        ),
+        (
+            "/x/repo.zip#main?path=sub",
+            "an archive has no `#` reference",
+            &["/x/repo.zip?path=sub"],
+        ),
+        ("repo.tgz#main", "no `#` reference", &["repo.tgz"]),
+        ("file:repo.tgz#main", "no `#` reference", &["file:repo.tgz"]),
+        (
+            "https://host.example/a.tgz?path=p#v1",
+            "no `#` reference",
+            &["https://host.example/a.tgz?path=p"],
+        ),
+        (
+            "npm:pkg#1.2.3",
+            "behind `@`, not behind `#`",
+            &["npm:pkg@1.2.3"],
+        ),
+        (
+            "npm:@acme/pkg#next?path=sub",
+            "behind `@`",
+            &["npm:@acme/pkg@next?path=sub"],
+        ),
+        (
+            "https://github.com/acme/tools/tree/main/sub",
+            "the page of a directory",
+            &["github:acme/tools#main:sub"],
+        ),
+        (
+            "https://www.github.com/acme/tools/tree/main",
+            "the page of a directory",
+            &["github:acme/tools#main"],
+        ),
+        (
+            "https://github.com/acme/tools/blob/main/sub/plugin.json",
+            "the page of a file",
+            &["github:acme/tools#main:sub"],
+        ),
+        (
+            "https://github.com/acme/tools/blob/main/README.md",
+            "the page of a file",
+            &["github:acme/tools#main"],
+        ),
+        (
+            "https://github.com/acme/tools?tab=readme",
+            "the page of a repository",
+            &["github:acme/tools"],
+        ),
+        (
+            "git@github.com/acme/tools",
+            "no `:` parts the host",
+            &["git@github.com:acme/tools"],
+        ),
+    ] {
+        let error = Source::parse(text, &environment()).expect_err(text);
+        assert!(error.understood.contains(understood), "{error}");
+        assert_eq!(error.spellings, spellings, "{error}");
+        for spelling in spellings {
+            let (spelling, _) = spelling.split_once(" for ").unwrap_or((spelling, ""));
+            parse(spelling);
+        }
+        assert!(Source::is_spelt(text), "{text}");
     }
 }
 

@@ -880,13 +880,28 @@ fn credentials_that_a_registry_sends_back_are_not_shown_or_kept() {
             "{said}"
         );
     }
-    let dist = json!({ "tarball": "x.tgz", "integrity": "npm_s3cr/etT0ken" });
-    registry.put(
-        "/a",
-        Reply::json(200, &packument("npm_s3cr/etT0ken", &[("1.0.0", dist)])),
-    );
-    let said = refused(user.fetch("a@beta")).to_string();
-    assert!(!said.contains("T0ken"), "{said}");
+    // In every text that is told of the metadata.
+    let dist = json!({ "tarball": "x.tgz", "integrity": "sha512-npm_s3cr/etT0ken" });
+    let of = |versions| {
+        let tags = json!({ "npm_s3cr/etT0ken": "1.0.0" });
+        json!({ "name": "a", "dist-tags": tags, "versions": versions })
+    };
+    let entry = json!({ "version": "1.0.0", "dist": dist });
+    let versions = json!({ "1.0.0": entry, "0.0.1-npm_s3cr/etT0ken": entry });
+    for (metadata, wanted, told) in [
+        (
+            of(versions),
+            "a@beta",
+            "there are 1.0.0, 0.0.1-… and the tags …",
+        ),
+        (of(json!({ "1.0.0": entry })), "a@1.0.0", r#""sha512-…""#),
+        (of(json!("npm_s3cr/etT0ken")), "a", r#"string "…""#),
+    ] {
+        registry.put("/a", Reply::json(200, &metadata));
+        let said = refused(user.fetch(wanted)).to_string();
+        assert!(said.contains(told), "{wanted}: {said}");
+        assert!(!said.contains("T0ken"), "{said}");
+    }
 }
 
 #[test]

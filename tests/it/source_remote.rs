@@ -5,7 +5,7 @@ use std::fs;
 use apkit::archive::{EntryPath, Limits, Links, Refusal, Stage};
 use apkit::net::ErrorKind;
 use apkit::source::remote::{self, Error, RemoteArchive};
-use apkit::source::{Environment, Fetched, Quiet, Request, Resolved, Stop};
+use apkit::source::{self, Environment, Fetched, Progress, Quiet, Request, Resolved, Source, Stop};
 use tempfile::TempDir;
 use url::Url;
 
@@ -118,4 +118,62 @@ fn only_https_also_through_a_proxy() {
         "{error:?}"
     );
     assert_eq!(proxy.asked().len(), 0);
+}
+
+/// Asks to stop as soon as something is waited for.
+struct Stopping(Stop);
+
+impl Progress for Stopping {
+    fn advance(&self, _what: &'static str, _done: u64, _total: u64) {}
+
+    fn begin(&self, _name: &str) {
+        self.0.request();
+    }
+}
+
+#[test]
+fn who_wants_to_stop_is_told_just_that_of_every_source() {
+    let server = Server::new(|_| Reply::new(404, ""));
+    let place = TempDir::new().expect("a temporary directory");
+    fs::write(
+        place.path().join("x.tgz"),
+        tarball(&[("plugin.json", "{}")]),
+    )
+    .expect("a file");
+    let registry = format!("registry={}\n", server.url(""));
+    fs::write(place.path().join(".npmrc"), registry).expect("a file");
+    let environment = Environment {
+        home: Some(place.path().to_owned()),
+        directory: place.path().to_owned(),
+        ..Environment::default()
+    };
+    for text in [
+        "./x.tgz",
+        "npm:a",
+        &server.url("/x.tgz"),
+        &format!("git+{}", server.url("/r.git")),
+    ] {
+        let source = Source::parse(text, &environment).expect("a source");
+        let stop = Stop::default();
+        let request = Request {
+            environment: &environment,
+            progress: &Stopping(stop.clone()),
+            stop: &stop,
+            pinned: None,
+            permit: None,
+        };
+        let staging = TempDir::new().expect("a temporary directory");
+        let error = source::fetch(&source, &request, &staging.path().join("stage"));
+        let error = error.expect_err("stopped");
+        assert!(
+            matches!(error, source::Error::Interrupted),
+            "{text}: {error}"
+        );
+        assert!(!error.is_unreachable());
+        match source::latest(&source, &request) {
+            Ok(None) => assert!(text.starts_with("http"), "{text}"),
+            Err(source::Error::Interrupted) => {}
+            other => panic!("{text}: {other:?}"),
+        }
+    }
 }

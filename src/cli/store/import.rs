@@ -249,12 +249,7 @@ fn as_json(result: Line, store: &Store, gate: &Gate) -> Value {
             members = json::rejected(*rejected);
         }
         Err(error) => {
-            let outcome = if error.is_denied() {
-                "denied"
-            } else {
-                "failed"
-            };
-            members.insert("outcome".to_owned(), json!(outcome));
+            members.insert("outcome".to_owned(), json!(json::failed(&error)));
             members.insert("message".to_owned(), json::message(&error));
         }
     }

@@ -10,7 +10,8 @@ use apkit::render;
 use apkit::render::json_v1;
 use apkit::source::{Resolved, Source};
 use apkit::store::{
-    Discarded, Done, Entry, Folders, Outcome, Problem, Rejected, Rewritten, shown_version,
+    Discarded, Done, Entry, Folders, LeftAlone, Outcome, Problem, Rejected, Rewritten, WhyAlone,
+    shown_version,
 };
 
 use super::super::exit::Exit;
@@ -42,6 +43,17 @@ pub(super) fn or_failure(is_json: bool, result: Result<Exit, Failure>) -> Result
 /// Why something failed, without credentials of addresses.
 pub(super) fn message(error: &apkit::store::Error) -> Value {
     json!(Source::shown_in(&error.to_string()))
+}
+
+/// What became of a package that failed with this.
+pub(super) fn failed(error: &apkit::store::Error) -> &'static str {
+    if error.is_denied() {
+        "denied"
+    } else if error.is_unreachable() {
+        "unreachable"
+    } else {
+        "failed"
+    }
 }
 
 /// What every document has.
@@ -171,11 +183,21 @@ pub(super) fn folders(folders: &Folders) -> Value {
     json!({
         "copied": copied.collect::<Value>(),
         "removed": removed.collect::<Value>(),
-        "outside": folders.outside.iter().map(|left| json!(slashed(&left.path))).collect::<Value>(),
+        "outside": folders.outside.iter().map(left_alone).collect::<Value>(),
         "already_there": folders.already_there.iter().map(|path| json!(slashed(path))).collect::<Value>(),
         "not_deleted": problems(&folders.not_deleted),
         "kept": folders.kept.iter().map(|path| json!(slashed(path))).collect::<Value>(),
     })
+}
+
+fn left_alone(left: &LeftAlone) -> Value {
+    let why = match left.why {
+        WhyAlone::Unasked => "unasked",
+        WhyAlone::LeadsOut => "leads_out",
+        WhyAlone::Git => "git",
+        WhyAlone::Store => "store",
+    };
+    json!({"path": slashed(&left.path), "why": why})
 }
 
 pub(super) fn problems(problems: &[Problem]) -> Value {

@@ -251,14 +251,7 @@ fn as_json(line: Line, gate: &Gate) -> Value {
             members = json::rejected(*rejected);
         }
         Err(error) => {
-            let word = if error.is_denied() {
-                "denied"
-            } else if error.is_unreachable() {
-                "unreachable"
-            } else {
-                "failed"
-            };
-            members.insert("outcome".to_owned(), outcome(word));
+            members.insert("outcome".to_owned(), outcome(json::failed(&error)));
             members.insert("message".to_owned(), json::message(&error));
         }
     }

@@ -186,11 +186,7 @@ impl Exchange {
         for place in places.into_iter().rev() {
             text.replace_range(place, "…");
         }
-        let line: String = text
-            .chars()
-            .map(|c| if c.is_control() { ' ' } else { c })
-            .take(REMARK)
-            .collect();
+        let line = secret::cut(&text.replace(char::is_control, " "), REMARK);
         let line = line.trim();
         (!line.is_empty()).then(|| line.to_owned())
     }

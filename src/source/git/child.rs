@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::super::{Environment, Stop};
+use crate::secret;
 
 /// How often the wish to stop is looked at.
 const TICK: Duration = Duration::from_millis(50);
@@ -19,6 +20,8 @@ const GRACE: Duration = Duration::from_secs(1);
 const PIECE: usize = 4096;
 /// What is kept of the errors a program writes, in bytes.
 const KEPT: usize = 4096;
+/// The most of them that is told, in characters.
+const TOLD: usize = 400;
 
 /// A running program. It is ended when this is dropped.
 pub(super) struct Running {
@@ -111,7 +114,12 @@ impl Running {
             let errors = Arc::clone(&errors);
             thread::spawn(move || {
                 let mut buffer = [0; 1024];
-                while let Ok(count @ 1..) = from.read(&mut buffer) {
+                loop {
+                    let count = match from.read(&mut buffer) {
+                        Ok(count @ 1..) => count,
+                        Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                        Ok(0) | Err(_) => break,
+                    };
                     let mut kept = errors.lock().unwrap_or_else(PoisonError::into_inner);
                     kept.extend_from_slice(buffer.get(..count).unwrap_or_default());
                     let surplus = kept.len().saturating_sub(KEPT);
@@ -207,7 +215,13 @@ impl Running {
         // Something it started may still hold the pipe open.
         let _ = self.errors_end.recv_timeout(Duration::from_millis(200));
         let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
-        shortened(&String::from_utf8_lossy(&errors))
+        let text = String::from_utf8_lossy(&errors);
+        let whole = match errors.len() {
+            // The first word may be the end of an address.
+            KEPT.. => text.split_once(char::is_whitespace),
+            _ => None,
+        };
+        shortened(whole.map_or(&text, |(_, whole)| whole))
     }
 }
 
@@ -226,14 +240,12 @@ pub(super) fn shortened(text: &str) -> String {
         .filter(|line| !line.is_empty() && !line.starts_with("@@") && !line.starts_with("** "))
         .collect();
     let last = lines.len().saturating_sub(4);
-    lines
+    let line = lines
         .get(last..)
         .unwrap_or_default()
         .join("; ")
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .take(400)
-        .collect()
+        .replace(char::is_control, " ");
+    secret::cut(&line, TOLD)
 }
 
 #[cfg(test)]
@@ -245,5 +257,7 @@ mod tests {
         let banner = "@@@@\n** WARNING: x\na\nb\nc\x1b[1m\n\nd\r\ne\n";
         assert_eq!(shortened(banner), "b; c [1m; d; e");
         assert_eq!(shortened(&"x".repeat(1000)).len(), 400);
+        let address = format!("{} https://me:S3CRETPW@host/", "x".repeat(380));
+        assert_eq!(shortened(&address), "x".repeat(380));
     }
 }

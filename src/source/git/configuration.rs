@@ -117,10 +117,7 @@ impl Configuration {
             if safe == "*" {
                 return true;
             }
-            let place = match (safe.strip_prefix("~/"), home) {
-                (Some(rest), Some(home)) => home.join(rest),
-                _ => PathBuf::from(safe),
-            };
+            let place = path_of(safe, home);
             match place.to_str().and_then(|place| place.strip_suffix("/*")) {
                 Some(above) => path != Path::new(above) && path.starts_with(above),
                 None => path == place,
@@ -172,6 +169,14 @@ fn files(environment: &Environment) -> Vec<(PathBuf, ConfigLevel)> {
     files.extend(xdg.map(|xdg| (xdg.join("git/config"), ConfigLevel::XDG)));
     files.extend(home.map(|home| (home.join(".gitconfig"), ConfigLevel::Global)));
     files
+}
+
+/// A path as git's configuration writes it: `~/` is the user's home.
+pub(super) fn path_of(text: &str, home: Option<&Path>) -> PathBuf {
+    match (text.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(text),
+    }
 }
 
 #[cfg(test)]

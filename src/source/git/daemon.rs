@@ -44,11 +44,14 @@ impl Daemon {
         let port = address.port().unwrap_or(USUAL_PORT);
         let places = (address.host(), port).to_socket_addrs()?;
         let mut failed = io::Error::from(ErrorKind::NotFound);
+        let since = Instant::now();
         let stream = places
             // `localhost` is looked up: it is this machine or nothing.
             .filter(|place| place.ip().is_loopback())
             .find_map(|place| {
-                TcpStream::connect_timeout(&place, context.patience)
+                // All of them have the time of one, and each has some.
+                let left = context.patience.saturating_sub(since.elapsed()).max(TICK);
+                TcpStream::connect_timeout(&place, left)
                     .map_err(|error| failed = error)
                     .ok()
             });

@@ -12,12 +12,15 @@ use url::Url;
 
 use super::advertisement::Advertisement;
 use super::child::{Trouble, shortened};
+use super::configuration::path_of;
 use super::credential::{self, Credential};
 use super::error::Failure;
 use super::stream::WHOLE;
 use super::transport::{Context, MAX_LIST};
-use crate::net::{self, Client, ErrorKind, Proxies, Request, Response, Settings, Timeouts, Trust};
-use crate::sys;
+use crate::net::{
+    self, Client, ErrorKind, Proxies, Request, Response, Sent, Settings, Timeouts, Trust,
+};
+use crate::{secret, sys};
 
 /// Largest file of certificates that is read, in bytes.
 const MAX_CERTIFICATES: u64 = 16 << 20;
@@ -26,6 +29,7 @@ const MAX_CERTIFICATES: u64 = 16 << 20;
 const USER_AGENT: &str = concat!("git/2.0 (apkit ", env!("CARGO_PKG_VERSION"), ")");
 /// Where the references are.
 const LISTING: &str = "/info/refs?service=git-upload-pack";
+const LISTED: &str = "/info/refs";
 const LISTING_KIND: &str = "application/x-git-upload-pack-advertisement";
 const PACK_KIND: &str = "application/x-git-upload-pack-result";
 /// The most of a refusal that is read for the server's words, in bytes.
@@ -85,8 +89,8 @@ impl Http {
     fn list(&self) -> Result<Response, Failure> {
         let url = below(&self.state().base, LISTING)?;
         let response = self.answered(&url, |url| Request::get(url).limit(MAX_LIST))?;
-        let shown = net::shown(&response.url);
-        expect_kind(&response, LISTING_KIND)?;
+        let sent = self.context.sent();
+        expect_kind(&response, LISTING_KIND, &sent)?;
         if response.url != url {
             let text = response.url.as_str();
             let base = text
@@ -94,8 +98,8 @@ impl Http {
                 .and_then(|base| Url::parse(base).ok());
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             state.base = base.ok_or_else(|| Failure::Redirect {
-                from: net::shown(&url),
-                to: shown,
+                from: sent.shown(&url),
+                to: sent.shown(&response.url),
                 why: "that is no repository's list of references",
             })?;
         }
@@ -111,7 +115,7 @@ impl Http {
                 .header("content-type", "application/x-git-upload-pack-request")
                 .header("accept", PACK_KIND)
         })?;
-        expect_kind(&response, PACK_KIND)?;
+        expect_kind(&response, PACK_KIND, &self.context.sent())?;
         Ok(response)
     }
 
@@ -130,17 +134,25 @@ impl Http {
                 request = request.secret("authorization", value);
                 self.context.keep_sent(request.secrets());
             }
-            let response = self.client.send(request)?;
+            let response = self.client.send(request);
+            let sent_ever = self.context.sent();
+            let response = response.map_err(|mut error| {
+                // What is asked of it is of no use to whoever named the repository.
+                if error.address == net::shown(url) {
+                    error.address = repository_of(url, &sent_ever);
+                }
+                sent_ever.hide(error)
+            })?;
             match response.status {
                 200 => return Ok(response),
                 401 => {}
-                _ => return Err(refused(response, url)),
+                _ => return Err(refused(response, url, &sent_ever)),
             }
             let host = self.context.address.authority();
             if !at_home || !net::same_origin(&response.url, url) {
                 return Err(Failure::CredentialsElsewhere {
                     from: host,
-                    to: response.sent().hidden(&net::shown(&response.url)),
+                    to: sent_ever.shown(&response.url),
                 });
             }
             if let Some(sent) = sent {
@@ -260,7 +272,7 @@ impl Write for Exchange {
 /// Keeps what went wrong with a body.
 fn passed_on(context: &Context, read: io::Result<usize>) -> io::Result<usize> {
     read.map_err(|error| match net::Error::from_read(error) {
-        Ok(error) => io::Error::other(context.fail(stopped_or(error))),
+        Ok(error) => io::Error::other(context.fail(stopped_or(context.sent().hide(error)))),
         Err(error) => error,
     })
 }
@@ -279,34 +291,36 @@ fn below(base: &Url, rest: &str) -> Result<Url, Failure> {
 }
 
 /// What a list of references belongs to, for messages.
-fn repository_of(url: &Url) -> String {
-    match url.as_str().strip_suffix(LISTING) {
-        Some(repository) => repository.to_owned(),
-        None => net::shown(url),
+fn repository_of(url: &Url, sent: &Sent) -> String {
+    let mut url = url.clone();
+    if let Some(path) = url.path().strip_suffix(LISTED) {
+        let path = path.to_owned();
+        url.set_path(&path);
+        url.set_query(None);
     }
+    sent.shown(&url)
 }
 
-fn expect_kind(response: &Response, wanted: &str) -> Result<(), Failure> {
+fn expect_kind(response: &Response, wanted: &str, sent: &Sent) -> Result<(), Failure> {
     let kind = response.header("content-type").unwrap_or("no content type");
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if kind.eq_ignore_ascii_case(wanted) {
         return Ok(());
     }
     Err(Failure::NotGit {
-        url: response.sent().hidden(&repository_of(&response.url)),
-        kind: shortened(&response.sent().hidden(kind)),
+        url: repository_of(&response.url, sent),
+        kind: shortened(&sent.hidden(kind)),
     })
 }
 
 /// The failure behind a status.
-fn refused(response: Response, asked: &Url) -> Failure {
+fn refused(response: Response, asked: &Url, sent: &Sent) -> Failure {
     let status = response.status;
     let url = response.url.clone();
-    let sent = response.sent().clone();
     if let (301 | 302 | 303 | 307 | 308, Some(to)) = (status, response.header("location")) {
-        let to = url.join(to).map(|to| sent.hidden(&net::shown(&to)));
+        let to = url.join(to).map(|to| sent.shown(&to));
         return Failure::Redirect {
-            from: net::shown(asked),
+            from: sent.shown(asked),
             to: to.unwrap_or_else(|_| "something that is no address".to_owned()),
             why: "the server had already answered for this repository",
         };
@@ -319,12 +333,21 @@ fn refused(response: Response, asked: &Url) -> Failure {
         // What cannot be read is not told.
         let _ = response.into_body().take(WORDS).read_to_end(&mut said);
     }
-    let said = shortened(&sent.hidden(&String::from_utf8_lossy(&said)));
-    let host = url.authority().to_owned();
+    let is_all = (said.len() as u64) < WORDS;
+    let said = String::from_utf8_lossy(&said);
+    let said = match is_all {
+        true => shortened(&sent.hidden(&said)),
+        false => shortened(secret::whole_words(&sent.hidden_in_part(&said))),
+    };
+    let host = url.host_str().unwrap_or_default();
+    let host = sent.hidden(&match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    });
     match status {
         403 => Failure::Denied { host, said },
         404 | 410 => Failure::NotFound {
-            url: sent.hidden(&repository_of(&url)),
+            url: repository_of(&url, sent),
             said,
         },
         _ => Failure::Status { host, status, said },
@@ -349,11 +372,9 @@ fn proxies(context: &Context) -> Result<Proxies, Failure> {
 /// The certificates of the system, and those the user gives git.
 fn trust(context: &Context) -> Result<Trust, Failure> {
     let variable = context.environment.get("GIT_SSL_CAINFO").map(PathBuf::from);
-    let configured = context
-        .configuration
-        .certificates
-        .as_ref()
-        .map(PathBuf::from);
+    let home = context.environment.home.as_deref();
+    let configured = context.configuration.certificates.as_deref();
+    let configured = configured.map(|path| path_of(path, home));
     let Some(path) = variable.or(configured) else {
         return Ok(Trust::default());
     };

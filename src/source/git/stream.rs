@@ -31,6 +31,9 @@ pub(super) struct Stream<P> {
     pipe: P,
     received: u64,
     started: Instant,
+    /// It has failed. libgit2 says goodbye all the same, and who was silent is not
+    /// waited for once more.
+    is_over: bool,
 }
 
 impl<P: Pipe> Stream<P> {
@@ -41,14 +44,23 @@ impl<P: Pipe> Stream<P> {
             pipe,
             received: 0,
             started: Instant::now(),
+            is_over: false,
         }
     }
 
-    fn fail(&self, failure: Failure) -> io::Error {
+    fn goes_on(&self) -> io::Result<()> {
+        match self.is_over {
+            true => Err(io::ErrorKind::BrokenPipe.into()),
+            false => Ok(()),
+        }
+    }
+
+    fn fail(&mut self, failure: Failure) -> io::Error {
+        self.is_over = true;
         io::Error::other(self.context.fail(failure))
     }
 
-    fn troubled(&self, trouble: Trouble) -> io::Error {
+    fn troubled(&mut self, trouble: Trouble) -> io::Error {
         let host = self.context.address.authority();
         self.fail(match trouble {
             Trouble::Stopped => Failure::Stopped,
@@ -63,7 +75,7 @@ impl<P: Pipe> Stream<P> {
         })
     }
 
-    fn in_time(&self, most: Duration) -> io::Result<()> {
+    fn in_time(&mut self, most: Duration) -> io::Result<()> {
         if self.started.elapsed() <= most {
             return Ok(());
         }
@@ -81,6 +93,7 @@ impl<P: Pipe> Stream<P> {
 
 impl<P: Pipe> Read for Stream<P> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.goes_on()?;
         let count = match self.pipe.read(buffer) {
             // libgit2 knows how much it still wants: it only reads on because
             // something is missing.
@@ -109,6 +122,7 @@ impl<P: Pipe> Read for Stream<P> {
 
 impl<P: Pipe> Write for Stream<P> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.goes_on()?;
         match self.pipe.write(bytes) {
             Ok(()) => {}
             Err(Trouble::Broken(_)) => return Err(self.ended()),
@@ -126,6 +140,7 @@ impl<P: Pipe> Write for Stream<P> {
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::super::address::Address;
     use super::super::configuration::Configuration;
@@ -160,10 +175,46 @@ mod tests {
         }
     }
 
-    /// How much is read before it is too much.
-    fn read_of(beginning: &'static [u8], limit: u64) -> u64 {
+    /// Does nothing, and counts how often it is waited for.
+    struct Mute(Arc<AtomicUsize>);
+
+    impl Pipe for Mute {
+        fn read(&mut self, _buffer: &mut [u8]) -> Result<usize, Trouble> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Err(Trouble::Silent)
+        }
+
+        fn write(&mut self, _bytes: &[u8]) -> Result<(), Trouble> {
+            self.read(&mut []).map(drop)
+        }
+
+        fn ended(&mut self, host: String) -> Failure {
+            let said = String::new();
+            Failure::Ssh { host, said }
+        }
+    }
+
+    #[test]
+    fn who_is_silent_is_waited_for_once() {
+        for reads_first in [true, false] {
+            let context = context(1);
+            let waits = Arc::new(AtomicUsize::new(0));
+            let mut stream = Stream::new(&context, Mute(Arc::clone(&waits)));
+            for reads in [reads_first, !reads_first, reads_first] {
+                match reads {
+                    true => assert!(stream.read(&mut [0]).is_err()),
+                    false => assert!(stream.write(b"0000").is_err()),
+                }
+            }
+            assert_eq!(waits.load(Ordering::Relaxed), 1);
+            let failure = context.take_failure();
+            assert!(matches!(failure, Some(Failure::Silent { .. })));
+        }
+    }
+
+    fn context(limit: u64) -> Arc<Context> {
         let address = Address::parse("git@host:r").unwrap_or_else(|error| panic!("{error}"));
-        let context = Arc::new(Context {
+        Arc::new(Context {
             address,
             password: None,
             environment: Environment::default(),
@@ -174,7 +225,12 @@ mod tests {
             patience: Duration::from_secs(1),
             limit,
             found: Findings::default(),
-        });
+        })
+    }
+
+    /// How much is read before it is too much.
+    fn read_of(beginning: &'static [u8], limit: u64) -> u64 {
+        let context = context(limit);
         let mut rest = b"ffff".to_vec();
         rest.resize(0xffff, b'x');
         let mut stream = Stream::new(&context, Endless { beginning, rest });

@@ -83,8 +83,14 @@ impl Context {
 
     /// A text of the server without what it was sent.
     pub(super) fn hidden(&self, text: &str) -> String {
+        self.sent().hidden(text)
+    }
+
+    /// What any server of this fetch was sent: another one may say it, as the first
+    /// chooses what the second is asked.
+    pub(super) fn sent(&self) -> net::Sent {
         let sent = self.found.sent.lock();
-        sent.unwrap_or_else(PoisonError::into_inner).hidden(text)
+        sent.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(super) fn take_failure(&self) -> Option<Failure> {

@@ -6,8 +6,8 @@ use url::Url;
 
 use super::shown::Shown;
 use super::text::{
-    after_scheme, browsed, is_archive_name, is_repository, is_scp, is_secret_parameter,
-    is_spelt_as_path, path_colon, path_part, percent_decoded, scheme, slashed,
+    Scheme, browsed, is_archive_name, is_repository, is_scp, is_secret_parameter, is_spelt_as_path,
+    path_colon, path_part, percent_decoded, referenced_archive, scheme, slashed, slashed_scp,
 };
 use super::{ArchiveFile, NoSource, SPELLINGS, Source, normal};
 use crate::archive::EntryPath;
@@ -36,6 +36,18 @@ impl Parser<'_> {
             let understood = format!("it holds the control character {control:?}");
             return Err(self.error(&understood, NOTHING));
         }
+        if let Some((archive, below)) = referenced_archive(text) {
+            let mut spellings = self.readable(format!("{archive}{below}"));
+            if is_spelt_as_path(text) {
+                let directory = self.readable(format!("dir:{text}"));
+                spellings.extend(
+                    directory
+                        .iter()
+                        .map(|dir| format!("{dir} for the directory")),
+                );
+            }
+            return Err(self.error("an archive has no `#` reference", &spellings));
+        }
         if is_spelt_as_path(text) {
             return if is_archive_name(path_part(text)) {
                 self.archive_file(text)
@@ -43,29 +55,17 @@ impl Parser<'_> {
                 self.directory(text)
             };
         }
-        if let Some(path) = after_scheme(text, "dir") {
-            return self.directory(path);
-        }
         if is_repository(text) {
             return self.git(text);
         }
-        if let Some(path) = after_scheme(text, "file") {
-            return self.file(path);
-        }
-        if let Some(rest) = after_scheme(text, "npm") {
-            return self.npm(rest);
-        }
-        if let Some(rest) = after_scheme(text, "github") {
-            return self.github(rest);
-        }
-        if let Some(name) = after_scheme(text, "builtin") {
-            return Builtin::named(name).map(Source::Builtin).ok_or_else(|| {
-                let known: Vec<String> = Builtin::ALL
-                    .iter()
-                    .map(|known| format!("builtin:{}", known.name()))
-                    .collect();
-                self.error("apkit brings no package of that name along", &known)
-            });
+        if let Some((scheme, rest)) = Scheme::of(text) {
+            return match scheme {
+                Scheme::Dir => self.directory(rest),
+                Scheme::File => self.file(rest),
+                Scheme::Npm => self.npm(rest),
+                Scheme::Github => self.github(rest),
+                Scheme::Builtin => self.builtin(rest),
+            };
         }
         if let Some((before, address)) = text.split_once('+')
             && before.eq_ignore_ascii_case("git")
@@ -90,6 +90,16 @@ impl Parser<'_> {
         Err(self.bare())
     }
 
+    fn builtin(&self, name: &str) -> Result<Source, NoSource> {
+        Builtin::named(name).map(Source::Builtin).ok_or_else(|| {
+            let known: Vec<String> = Builtin::ALL
+                .iter()
+                .map(|known| format!("builtin:{}", known.name()))
+                .collect();
+            self.error("apkit brings no package of that name along", &known)
+        })
+    }
+
     /// An address without `git+` before it.
     fn url(&self, scheme: &str) -> Result<Source, NoSource> {
         let text = self.text;
@@ -100,14 +110,11 @@ impl Parser<'_> {
                 if is_archive_name(url.path()) {
                     return self.remote(url);
                 }
-                let mut spellings = browsed(&url);
-                if spellings.is_empty() {
-                    spellings.push(format!("git+{text}"));
-                }
-                Err(self.error(
-                    "it is the address of neither a .tgz, .tar.gz nor .zip archive; a repository is written with its protocol",
-                    &spellings,
-                ))
+                let (understood, spelling) = browsed(&url).unwrap_or_else(|| {
+                    let understood = "it is the address of neither a .tgz, .tar.gz nor .zip archive; a repository is written with its protocol";
+                    (understood, format!("git+{text}"))
+                });
+                Err(self.error(understood, &self.readable(spelling)))
             }
             _ => Err(self.error(
                 &format!("there are no sources of the kind `{scheme}://`"),
@@ -130,9 +137,6 @@ impl Parser<'_> {
                 "its parameter `{name}` looks like a credential, and a lock file would show it; fetch the archive yourself and name the file"
             );
             return Err(self.error(&understood, &["./FILE.tgz"]));
-        }
-        if url.fragment().is_some() {
-            return Err(self.error("an archive has no `#` reference", NOTHING));
         }
         let is_loopback = match url.host() {
             Some(url::Host::Domain(name)) => name == "localhost",
@@ -272,6 +276,17 @@ impl Parser<'_> {
             Some((at, _)) => (&package[..at], Some(package[at + 1..].trim())),
             None => (package, None),
         };
+        if let Some((name, version)) = package.split_once('#')
+            && at.is_none()
+        {
+            let below = rest.get(package.len()..).unwrap_or_default();
+            let understood = "a version is written behind `@`, not behind `#`";
+            let meant = match version {
+                "" => format!("npm:{name}{below}"),
+                version => format!("npm:{name}@{version}{below}"),
+            };
+            return Err(self.error(understood, &self.readable(meant)));
+        }
         if wanted == Some("") {
             return Err(self.error(
                 "no version follows the `@`",
@@ -308,6 +323,13 @@ impl Parser<'_> {
             let understood = "a directory is written as a path, and this one is there";
             return self.error(understood, &[format!("./{text}")]);
         }
+        if let Some((user, host, path)) = slashed_scp(text) {
+            let meant = self.readable(format!("{user}@{host}:{path}"));
+            return self.error(
+                "no `:` parts the host from the path of a repository",
+                &meant,
+            );
+        }
         let slashes = text.matches(['/', '\\']).count();
         let here = format!("./{text} for the directory");
         if slashes == 1 {
@@ -319,6 +341,18 @@ impl Parser<'_> {
         }
         let npm = format!("npm:{text} for the npm package");
         self.error("it could be a directory or an npm package", &[here, npm])
+    }
+
+    /// What was probably meant, if that is a source.
+    pub(super) fn readable(&self, meant: String) -> Vec<String> {
+        let parser = Parser {
+            text: &meant,
+            ..*self
+        };
+        match parser.source() {
+            Ok(_) => vec![meant],
+            Err(_) => Vec::new(),
+        }
     }
 
     pub(super) fn error(&self, understood: &str, spellings: &[impl AsRef<str>]) -> NoSource {

@@ -19,6 +19,16 @@ impl Parser<'_> {
                     .chars()
                     .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
         };
+        if let Some((place, reference)) = repository.split_once('@')
+            && place.contains('/')
+        {
+            let meant = match rest.starts_with('#') {
+                true => format!("github:{place}{rest}"),
+                false => format!("github:{place}#{reference}{rest}"),
+            };
+            let understood = "a branch, tag or commit is written behind `#`, not behind `@`";
+            return Err(self.error(understood, &self.readable(meant)));
+        }
         match parts.as_slice() {
             [owner, name] if is_name(owner) && is_name(name) => {
                 self.git(&format!("https://github.com/{owner}/{name}{rest}"))

@@ -1,12 +1,10 @@
 //! Texts that may be sources, as messages show them: without what may be a
 //! credential, however oddly it is spelt.
 
-use super::text::{after_scheme, holds_secret, is_spelt_as_path};
+use super::text::{Scheme, holds_secret, is_spelt_as_path};
 
 /// What stands in place of a credential.
 const HIDDEN: &str = "…";
-/// Kinds of sources before what has an address of its own.
-const KINDS: [&str; 5] = ["npm", "github", "dir", "file", "builtin"];
 /// What is shorter is not looked for in other texts.
 const LEAST: usize = 3;
 
@@ -138,17 +136,17 @@ fn user_of(address: &str) -> Option<&str> {
 /// Where user information stands in what has no address: `user:password@host:path`,
 /// and anything before the owner of a repository of github.
 fn user_without_address(text: &str) -> Option<(usize, usize)> {
-    let kind = KINDS.iter().find(|kind| after_scheme(text, kind).is_some());
+    let kind = Scheme::of(text);
     let is_git = text
         .get(..4)
         .is_some_and(|start| start.eq_ignore_ascii_case("git+"));
     let start = match kind {
-        Some(kind) => kind.len() + 1,
+        Some((_, rest)) => text.len() - rest.len(),
         None if is_git => 4,
         None => 0,
     };
     let place = text.get(start..)?.split('#').next()?;
-    let user = if kind == Some(&"github") {
+    let user = if matches!(kind, Some((Scheme::Github, _))) {
         place.split('/').next()?.rsplit_once('@')?.0
     } else {
         // What has no `:` before its first `@` has no password; an `@` may be part

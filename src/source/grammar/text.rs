@@ -48,10 +48,33 @@ pub(super) fn scheme(text: &str) -> Option<&str> {
     is_scheme.then_some(scheme)
 }
 
-pub(super) fn after_scheme<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    let found = scheme(text)?;
-    let rest = text.get(found.len() + 1..)?;
-    found.eq_ignore_ascii_case(name).then_some(rest)
+/// A scheme of ours, before what need have no address of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scheme {
+    Dir,
+    File,
+    Npm,
+    Github,
+    Builtin,
+}
+
+impl Scheme {
+    const ALL: [(&str, Self); 5] = [
+        ("dir", Self::Dir),
+        ("file", Self::File),
+        ("npm", Self::Npm),
+        ("github", Self::Github),
+        ("builtin", Self::Builtin),
+    ];
+
+    /// The one that a text begins with, and what follows its `:`.
+    pub(super) fn of(text: &str) -> Option<(Self, &str)> {
+        let found = scheme(text)?;
+        let rest = text.get(found.len() + 1..)?;
+        let mut all = Self::ALL.iter();
+        let (_, scheme) = all.find(|(name, _)| found.eq_ignore_ascii_case(name))?;
+        Some((*scheme, rest))
+    }
 }
 
 /// Whether a scheme is a protocol of repositories.
@@ -132,24 +155,63 @@ pub(super) fn reference_problem(name: &str) -> Option<&'static str> {
         .then_some("it begins or ends with `/`, or ends with `.`")
 }
 
-/// What a page of github.com shows, as a source.
-pub(super) fn browsed(url: &Url) -> Vec<String> {
+/// What a page of github.com is, and what it shows as a source.
+pub(super) fn browsed(url: &Url) -> Option<(&'static str, String)> {
     let parts: Vec<&str> = url.path().trim_matches('/').split('/').collect();
-    match (url.host_str(), parts.as_slice()) {
-        (Some("github.com"), [owner, name, "tree" | "blob", reference]) => {
-            vec![format!("github:{owner}/{name}#{reference}")]
-        }
-        (Some("github.com"), [owner, name, "tree", reference, below @ ..]) => {
-            vec![format!(
-                "github:{owner}/{name}#{reference}:{}",
-                below.join("/")
-            )]
-        }
-        (Some("github.com"), [owner, name]) => {
-            vec![format!("github:{owner}/{}", name.trim_end_matches(".git"))]
-        }
-        _ => Vec::new(),
+    if !matches!(url.host_str(), Some("github.com" | "www.github.com")) {
+        return None;
     }
+    let (understood, owner, name, reference, below) = match parts.as_slice() {
+        [owner, name] => ("it is the page of a repository", owner, name, None, &[][..]),
+        [owner, name, "tree", reference, below @ ..] => {
+            let understood = "it is the page of a directory of a repository";
+            (understood, owner, name, Some(reference), below)
+        }
+        [owner, name, "blob", reference, below @ .., _] => {
+            let understood =
+                "it is the page of a file of a repository, and a package is a directory";
+            (understood, owner, name, Some(reference), below)
+        }
+        _ => return None,
+    };
+    let mut spelling = format!("github:{owner}/{}", name.trim_end_matches(".git"));
+    if let Some(reference) = reference {
+        spelling.push('#');
+        spelling.push_str(reference);
+    }
+    if !below.is_empty() {
+        spelling.push(':');
+        spelling.push_str(&below.join("/"));
+    }
+    Some((understood, spelling))
+}
+
+/// An archive with `#REFERENCE` behind it, as repositories have one: the archive, and
+/// `?path=…` if that follows.
+pub(super) fn referenced_archive(text: &str) -> Option<(&str, &str)> {
+    let (archive, reference) = text.split_once('#')?;
+    let is_archive = is_archive_name(path_part(archive));
+    let is_ours = is_spelt_as_path(text)
+        || match scheme(text) {
+            Some(_) => {
+                matches!(Scheme::of(text), Some((Scheme::File, _)))
+                    || ["https://", "http://"].iter().any(|start| {
+                        let begin = text.get(..start.len());
+                        begin.is_some_and(|begin| begin.eq_ignore_ascii_case(start))
+                    })
+            }
+            None => !is_scp(text),
+        };
+    let below = reference.find("?path=").and_then(|at| reference.get(at..));
+    (is_archive && is_ours).then_some((archive, below.unwrap_or_default()))
+}
+
+/// `user@host/path`, which lacks the `:` behind its host.
+pub(super) fn slashed_scp(text: &str) -> Option<(&str, &str, &str)> {
+    let (user, place) = text.split_once('@')?;
+    let (host, path) = place.split_once('/')?;
+    let is_scp = host.contains('.') && !path.is_empty() && is_scp(&format!("{user}@{host}:"));
+    is_scp.then_some((user, host, path))
 }
 
 /// Whether a parameter of an address is what lets one in, as in addresses that are

@@ -239,3 +239,97 @@ fn credentials_that_a_server_sends_back_are_not_shown() {
     let said = error.expect_err("refused").to_string();
     assert!(said.contains("you sent …: …"), "{said}");
 }
+
+#[test]
+fn credentials_in_the_address_of_a_redirect_are_not_shown() {
+    let world = World::new();
+    world.origin("secret/r.git").package("main", "one");
+    world.home_file(".netrc", "machine 127.0.0.1 login me password secret\n");
+    fn kind(kind: &str) -> Answer {
+        let kind = vec![("content-type", kind.to_owned())];
+        Answer::Status(200, kind, "0000")
+    }
+    let none = || Answer::Status(404, Vec::new(), "");
+    let on = || Answer::Status(302, vec![("location", "/secret/x".to_owned())], "");
+    let listed = "secret/r.git/info/refs?service=git-upload-pack";
+    type Case = (&'static str, &'static str, fn() -> Answer, &'static str);
+    let cases: [Case; 8] = [
+        (listed, "GET", none, "/…/r.git,"),
+        (listed, "GET", || kind("text/html"), "/…/r.git answers"),
+        (listed, "GET", || Answer::Cut(3), "/…/r.git/info/refs"),
+        (
+            "secret/HEAD",
+            "GET",
+            || kind("application/x-git-upload-pack-advertisement"),
+            "redirects to http://127.0.0.1:PORT/…/HEAD,",
+        ),
+        // What is asked next is sent no credentials and holds them all the same.
+        (listed, "POST", none, "/…/r.git/git-upload-pack,"),
+        (
+            listed,
+            "POST",
+            on,
+            "redirects to http://127.0.0.1:PORT/…/x,",
+        ),
+        (
+            listed,
+            "POST",
+            || Answer::Cut(3),
+            "/…/r.git/git-upload-pack",
+        ),
+        (
+            listed,
+            "POST",
+            || kind("text/secret"),
+            "answers with text/…,",
+        ),
+    ];
+    for (to, method, answer, wanted) in cases {
+        let there = HttpServer::start(&world.path().join("repos"), move |asked| {
+            let is_meant = asked.method == method;
+            is_meant.then(answer).unwrap_or(Answer::Git)
+        });
+        let target = there.url(to);
+        let here = HttpServer::start(&world.path().join("repos"), move |asked| {
+            match guarded(asked) {
+                Answer::Git => Answer::Status(302, vec![("location", target.clone())], ""),
+                refusal => refusal,
+            }
+        });
+        let error = world.fetch(&source(&here.url("r.git"), "", ""));
+        let said = error.expect_err("a failure").to_string();
+        let said = said.replace(&there.port.to_string(), "PORT");
+        assert!(said.contains(wanted), "{wanted}: {said}");
+        assert!(!said.contains("secret"), "{said}");
+    }
+}
+
+#[test]
+fn half_of_a_secret_is_not_shown_where_a_text_is_cut() {
+    let world = world_with_package();
+    world.home_file(".netrc", "machine 127.0.0.1 login me password secret\n");
+    // What is read of a refusal ends in the middle of these.
+    for (lines, end, wanted) in [
+        (509, "bWU6c2VjcmV0", "a; a; a; …"),
+        (504, "at http://you:word@host/", "a; a; a; at"),
+    ] {
+        let text: &str = format!("{}{end}\n", "a\n".repeat(lines)).leak();
+        let server = HttpServer::start(&world.path().join("repos"), move |asked| {
+            match asked.header("authorization") {
+                Some(MINE) => Answer::Status(403, Vec::new(), text),
+                _ => guarded(asked),
+            }
+        });
+        let error = world.fetch(&source(&server.url("r.git"), "", ""));
+        let said = error.expect_err("refused").to_string();
+        assert!(said.ends_with(wanted), "{said}");
+    }
+    // What is told of it ends in the middle of this.
+    let text: &str = format!("{} http://you:word@host/\n", "a".repeat(380)).leak();
+    let server = HttpServer::start(&world.path().join("repos"), move |_| {
+        Answer::Status(403, Vec::new(), text)
+    });
+    let error = world.fetch(&source(&server.url("r.git"), "", ""));
+    let said = error.expect_err("refused").to_string();
+    assert!(said.ends_with("aaa"), "{said}");
+}

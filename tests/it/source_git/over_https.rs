@@ -45,8 +45,10 @@ fn certificates_are_verified_against_the_users() {
     assert_eq!(got.paths(), PACKAGE_PATHS);
     assert!(server.asked().len() >= 2);
     world.set("GIT_SSL_CAINFO", "");
-    world.home_file(".gitconfig", "[http]\n\tsslCAInfo = home/authority.pem\n");
-    world.fetch(&address).expect("a package");
+    for path in ["home/authority.pem", "~/authority.pem"] {
+        world.home_file(".gitconfig", &format!("[http]\n\tsslCAInfo = {path}\n"));
+        world.fetch(&address).expect("a package");
+    }
     world.home_file(".gitconfig", "[http]\n\tsslCAInfo = home/nothing.pem\n");
     let error = world.fetch(&address).expect_err("no such file");
     assert!(error.to_string().contains("nothing.pem"), "{error}");

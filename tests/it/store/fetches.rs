@@ -105,3 +105,29 @@ fn what_lies_here_is_judged_whatever_may_be_installed() {
     world.expect(0, &["export", "a.tgz", "--out", "out"]);
     world.expect(1, &["import", "./p"]);
 }
+
+#[test]
+fn a_failure_names_its_source_once() {
+    let world = World::new();
+    world.write("home/.npmrc", "registry=http://127.0.0.1:1/\n");
+    for (text, reason) in [
+        ("github:acme/tools@v1", "it is no source: "),
+        ("./x.tar.gz#main", "it is no source: an archive has no"),
+        ("http://127.0.0.1:1/x.tgz", "the connection was refused"),
+        ("git+http://127.0.0.1:1/r", "the connection was refused"),
+        ("http://127.0.0.1:1/r.git", "the connection was refused"),
+        (
+            "npm:x",
+            "failed to reach http://127.0.0.1:1/x: the connection",
+        ),
+    ] {
+        let run = world.expect(2, &["import", text]);
+        let told = format!("error: failed to import {text}: {reason}");
+        assert!(run.stderr.starts_with(&told), "{}", run.stderr);
+        let run = world.run(&["validate", text]);
+        let told = format!("{}{}", run.stdout, run.stderr);
+        // Apart from what it would be written as.
+        let told = told.replace(&format!("dir:{text} for"), "");
+        assert_eq!(told.matches(text).count(), 1, "{told}");
+    }
+}

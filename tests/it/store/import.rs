@@ -297,7 +297,7 @@ fn the_result_is_told_to_programs() {
     );
     assert_eq!(result["package"]["mcp"]["skipped"][0]["name"], "b");
     let failed = world.json(2, &["import", "./nothing", "--format", "json"]);
-    assert_eq!(failed["results"][0]["outcome"], "failed");
+    assert_eq!(failed["results"][0]["outcome"], "unreachable");
     let listed = world.json(0, &["list", "--json"]);
     assert_eq!(listed["packages"][0]["name"], "good-one");
     assert_eq!(listed["packages"][0]["missing"], false);

@@ -123,7 +123,8 @@ fn every_outcome_of_import_and_update_keeps_to_its_schema() {
     repository.commit("second");
     update(0, &[]);
     world.lock();
-    imports.assert("installed updated repaired recorded unchanged rejected denied failed");
+    imports
+        .assert("installed updated repaired recorded unchanged rejected denied unreachable failed");
     updates
         .assert("current available updated repaired recorded rejected denied unreachable failed");
 }

@@ -350,6 +350,47 @@ fn find(above: &Path, name: &str) -> Vec<String> {
 }
 
 #[test]
+fn why_a_directory_of_the_lock_file_is_left_alone_is_told() {
+    let world = World::new();
+    project(&world);
+    let file = "home/project/.agents/apkit.lock";
+    let mut lock: serde_json::Value = serde_json::from_str(&world.place.read(file)).expect("JSON");
+    let above = world.path("home/project");
+    fs::create_dir_all(world.path("home/out")).expect("a directory");
+    symlink("../out", above.join("skills")).expect("a link");
+    let directories = ["odd", "skills", ".git/skills", ".agents/plugins/skills"];
+    let folder = |directory| json!({ "directory": directory, "scripts": false });
+    lock["packages"]["tide-table"]["folders"] = directories.map(folder).into();
+    world.write(file, lock.to_string());
+    let told = directories.map(|directory| above.join(directory));
+    let whys = ["unasked", "leads_out", "git", "store"];
+    let wanted: std::collections::BTreeMap<_, _> = told
+        .iter()
+        .map(|path| path.display().to_string())
+        .zip(whys)
+        .collect();
+    for command in [&["import", "--frozen"][..], &["import", "./p"], &["update"]] {
+        let run = in_project(&world, &[command, &["--json"]].concat());
+        assert_eq!(run.status, Some(0), "{run:#?}");
+        let found: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+        super::schemas::check(command[0], &found);
+        let Some(outside) = found["results"][0]["folders"]["outside"].as_array() else {
+            assert_eq!(found["results"][0]["outcome"], "current");
+            continue;
+        };
+        let text = |value: &serde_json::Value| value.as_str().expect("a text").to_owned();
+        let told = outside
+            .iter()
+            .map(|left| (text(&left["path"]), text(&left["why"])));
+        let told: std::collections::BTreeMap<_, _> = told.collect();
+        let wanted = wanted
+            .iter()
+            .map(|(path, why)| (path.clone(), (*why).to_owned()));
+        assert_eq!(told, wanted.collect(), "{command:?}");
+    }
+}
+
+#[test]
 fn a_folder_in_the_project_that_leads_out_of_it_is_not_written() {
     let world = World::new();
     world.package("home/project/p", "tide-table", "One.");
