@@ -26,8 +26,8 @@ pub struct Available {
     pub source: Source,
     /// What a client would get of it, with all findings.
     pub package: Package,
-    /// Its version as [`shown_version`] has it, if that can be told without importing
-    /// it.
+    /// Its version as [`shown_version`] has it, also where it is rejected. Nothing if it
+    /// would be made of a digest that only a copy can tell: see [`digest_of_copy`].
     pub shown_version: Option<String>,
     /// Whether a package of its name is installed from there.
     pub installed: bool,

@@ -101,6 +101,45 @@ fn what_is_listed_has_the_version_that_an_import_would_show() {
 }
 
 #[test]
+fn a_rejected_package_has_the_version_of_its_content_where_that_can_be_told() {
+    let world = World::new();
+    world.write("packages/a/plugin.json", "{}");
+    world.write("packages/b/plugin.json", "{\"version\": \"1.2.3\"}");
+    world.write("packages/c/plugin.json", "{\"version\": \"newest\"}");
+    let arguments = ["list", "--available", "--from", "packages", "--json"];
+    let versions = || {
+        let found = world.json(0, &arguments);
+        let available = found["available"].as_array().expect("a list").clone();
+        for package in &available {
+            assert_eq!(package["package"]["verdict"], "rejected");
+        }
+        let versions = available.iter().map(|one| one["shown_version"].clone());
+        versions.collect::<Vec<_>>()
+    };
+    let of_content = |version: &serde_json::Value| {
+        let digits = version.as_str().and_then(|it| it.strip_prefix("0.0.0+"));
+        digits.is_some_and(|digits| digits.len() == 12)
+    };
+    let found = versions();
+    assert!(of_content(&found[0]), "{found:?}");
+    assert_eq!(found[1], "1.2.3");
+    assert!(of_content(&found[2]), "{found:?}");
+    assert_ne!(found[0], found[2]);
+    #[cfg(unix)]
+    {
+        // Whether a link is left out shows when it is copied.
+        for name in ["a", "b"] {
+            let link = world.path(&format!("packages/{name}/link"));
+            std::os::unix::fs::symlink("/nowhere", link).expect("a link");
+        }
+        let linked = versions();
+        assert_eq!(linked[0], serde_json::Value::Null);
+        assert_eq!(linked[1], "1.2.3");
+        assert_eq!(linked[2], found[2]);
+    }
+}
+
+#[test]
 fn the_skills_of_all_packages_are_listed_and_shown() {
     let world = World::new();
     world.package("a", "aa", "First line.\n\tsecond\u{1b}[31m line");
