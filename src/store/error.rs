@@ -55,6 +55,21 @@ pub enum Error {
         /// What was asked for.
         wanted: String,
     },
+    /// The same, while the lock file has to be followed.
+    #[error(
+        "{} names {installed} instead, and --frozen allows nothing else; `--to {wanted}` of an update moves it",
+        lock_file.display()
+    )]
+    FrozenOther {
+        /// The lock file.
+        lock_file: PathBuf,
+        /// The name of the package there.
+        name: String,
+        /// Where it comes from.
+        installed: String,
+        /// What was asked for.
+        wanted: String,
+    },
     /// Something that we did not put there has the place.
     #[error(
         "{} is there, and apkit has not put it there; move it away first",

@@ -237,7 +237,8 @@ impl Failure {
                     "move it away, or name another directory; to copy its skills there no more: {stop}"
                 ))
             }
-            store::Error::OtherWanted { name, wanted, .. } => {
+            store::Error::OtherWanted { name, wanted, .. }
+            | store::Error::FrozenOther { name, wanted, .. } => {
                 Some(words::command(place, &["update", name, "--to", wanted]))
             }
             store::Error::NoPackage { found, .. } => found
