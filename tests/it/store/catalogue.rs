@@ -1,5 +1,7 @@
 //! What there is to install, and the skills of what is installed.
 
+use apkit::package::Options;
+
 use super::world::{World, skill};
 use crate::support::{Run, manifest};
 
@@ -137,6 +139,52 @@ fn a_rejected_package_has_the_version_of_its_content_where_that_can_be_told() {
         assert_eq!(linked[1], "1.2.3");
         assert_eq!(linked[2], found[2]);
     }
+}
+
+#[test]
+fn packages_of_one_name_are_told_apart() {
+    let world = World::new();
+    world.package("packages/a", "aa", "A.");
+    world.package("packages/b", "bb", "B.");
+    world.package("packages/c", "aa", "C.");
+    // What both directories hold is one package.
+    let arguments = [
+        "list",
+        "--available",
+        "--from",
+        "packages",
+        "--from",
+        "packages/a",
+    ];
+    let found = world.json(0, &[&arguments[..], &["--json"]].concat());
+    let available = found["available"].as_array().expect("a list");
+    let others = |at: usize| available[at]["same_name"].clone();
+    let [a, c] = [0, 2].map(|at| available[at]["source"].clone());
+    assert_eq!(others(0), serde_json::json!([c]));
+    assert_eq!(others(1), serde_json::json!([]));
+    assert_eq!(others(2), serde_json::json!([a]));
+    let text = world.expect(0, &arguments).stdout;
+    let told = |source: &serde_json::Value| {
+        let source = source.as_str().expect("a source");
+        text.contains(&format!("\n  has the name of {source}; "))
+    };
+    assert!(told(&a) && told(&c), "{text}");
+    // The way out that is named.
+    world.expect(0, &["import", "./packages/a"]);
+    world.expect(2, &["import", "./packages/c"]);
+    world.expect(0, &["import", "./packages/c", "--replace"]);
+}
+
+#[test]
+fn whoever_wants_to_stop_waits_for_no_listing() {
+    let world = World::new();
+    world.package("packages/a", "aa", "A.");
+    let store = apkit::store::Store::open(world.root()).expect("a store");
+    let stop = apkit::source::Stop::default();
+    let list = || store.available(&[world.path("packages")], &Options::default(), &stop);
+    assert_eq!(list().expect("a list").available.len(), 1);
+    stop.request();
+    assert!(matches!(list(), Err(apkit::store::Error::Interrupted)));
 }
 
 #[test]
