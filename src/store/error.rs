@@ -256,7 +256,7 @@ fn found_instead(found: &[Source]) -> String {
 }
 
 /// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
     if word.chars().all(is_plain) {
         word.to_owned()
