@@ -553,6 +553,7 @@ fn what_comes_from_outside_is_harmless_in_messages() {
         assert!(run.stderr.contains(told), "{}", run.stderr);
         assert_harmless(&run.stderr);
     }
+    world.package("p", "tide-table", "One.");
     let odd = "./odd\u{1b}[31m\u{202e}\nerror: fake";
     for command in [
         &["import"][..],
@@ -569,6 +570,9 @@ fn what_comes_from_outside_is_harmless_in_messages() {
         let run = world.run(&[command, &[odd]].concat());
         assert_harmless(&run.stderr);
         assert_harmless(&run.stdout);
+        let all = format!("{}{}", run.stdout, run.stderr);
+        let named = r"odd\u{1b}[31m\u{202e}\nerror: fake";
+        assert!(all.contains(named), "{command:?}: {all}");
     }
 }
 
