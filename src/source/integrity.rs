@@ -128,6 +128,12 @@ impl fmt::Display for Integrity {
     }
 }
 
+/// Whether a text is what a lock file pins of an archive: a whole `sha512-…`, alone.
+pub(crate) fn is_pin(text: &str) -> bool {
+    let found = single(text).filter(|(algorithm, _)| *algorithm == Algorithm::Sha512);
+    found.is_some_and(|(algorithm, digest)| algorithm.written(&digest) == text)
+}
+
 /// `sha512-BASE64`, with the options after `?` that nobody uses.
 fn single(text: &str) -> Option<(Algorithm, String)> {
     let (name, rest) = text.split_once('-')?;

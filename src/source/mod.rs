@@ -27,6 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use grammar::{ArchiveFile, Kind, NoSource, Source, same_host};
+pub(crate) use integrity::is_pin;
 
 use crate::archive::{Count, Limits, Links, Refusal, Stage, Staged};
 use crate::net::ErrorKind;

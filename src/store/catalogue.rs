@@ -1,7 +1,7 @@
 //! What there is: packages that could be installed, and the skills of those that
 //! are (user stories US-1 and US-5, requirement AP-21).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -26,11 +26,13 @@ pub struct Available {
     pub source: Source,
     /// What a client would get of it, with all findings.
     pub package: Package,
-    /// Its version as [`shown_version`] has it, if that can be told without importing
-    /// it.
+    /// Its version as [`shown_version`] has it, also where it is rejected. Nothing if it
+    /// would be made of a digest that only a copy can tell: see [`digest_of_copy`].
     pub shown_version: Option<String>,
     /// Whether a package of its name is installed from there.
     pub installed: bool,
+    /// Where else packages of its name lie: one of them at a time can be installed.
+    pub same_name: Vec<Source>,
 }
 
 /// What directories of packages hold.
@@ -75,7 +77,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// When the lock file cannot be read.
+    /// When the lock file cannot be read, or the user wants to stop.
     pub fn available(
         &self,
         more: &[PathBuf],
@@ -107,6 +109,9 @@ impl Store {
                 }
             };
             for root in roots {
+                if stop.is_requested() {
+                    return Err(Error::Interrupted);
+                }
                 let source = Source::directory(&root);
                 match package::load(&root, &root.to_string_lossy(), options) {
                     Ok(package) => {
@@ -115,6 +120,7 @@ impl Store {
                         catalogue.available.push(Available {
                             shown_version: version_of(&root, &package),
                             installed: entry.is_some_and(|entry| entry.source == source),
+                            same_name: Vec::new(),
                             source,
                             package,
                         });
@@ -126,6 +132,7 @@ impl Store {
                 }
             }
         }
+        tell_apart(&mut catalogue.available);
         Ok(catalogue)
     }
 
@@ -223,6 +230,26 @@ impl Store {
                 skill,
             })
             .collect()
+    }
+}
+
+/// Tells of each package the others of its name.
+fn tell_apart(available: &mut [Available]) {
+    let mut by_name: HashMap<String, Vec<Source>> = HashMap::new();
+    for one in &*available {
+        if let Some(name) = &one.package.name {
+            let sources = by_name.entry(name.clone()).or_default();
+            // A directory may be looked into, and lie in another one that is.
+            if !sources.contains(&one.source) {
+                sources.push(one.source.clone());
+            }
+        }
+    }
+    for one in available {
+        let sources = one.package.name.as_ref().and_then(|name| by_name.get(name));
+        let others = sources.into_iter().flatten();
+        let others = others.filter(|source| **source != one.source);
+        one.same_name = others.cloned().collect();
     }
 }
 

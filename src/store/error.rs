@@ -55,6 +55,21 @@ pub enum Error {
         /// What was asked for.
         wanted: String,
     },
+    /// The same, while the lock file has to be followed.
+    #[error(
+        "{} names {installed} instead, and --frozen allows nothing else; `--to {wanted}` of an update moves it",
+        lock_file.display()
+    )]
+    FrozenOther {
+        /// The lock file.
+        lock_file: PathBuf,
+        /// The name of the package there.
+        name: String,
+        /// Where it comes from.
+        installed: String,
+        /// What was asked for.
+        wanted: String,
+    },
     /// Something that we did not put there has the place.
     #[error(
         "{} is there, and apkit has not put it there; move it away first",
@@ -241,7 +256,7 @@ fn found_instead(found: &[Source]) -> String {
 }
 
 /// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
     if word.chars().all(is_plain) {
         word.to_owned()

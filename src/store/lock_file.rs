@@ -12,7 +12,8 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::archive::{Digest, EntryPath};
-use crate::source::{Environment, Resolved, Source};
+use crate::source::git::{is_full_id, means_recorded};
+use crate::source::{Environment, Resolved, Source, is_pin};
 use crate::spec::name::plugin_name_problem;
 use crate::sys;
 
@@ -239,11 +240,7 @@ impl Entry {
                 version == wanted || (wanted == "latest" && self.source.wanted().is_none())
             }
             Resolved::Commit { id, reference } => {
-                let reference = reference.as_deref().unwrap_or_default();
-                let is_short = ["", "refs/", "refs/heads/", "refs/tags/"]
-                    .iter()
-                    .any(|above| reference.strip_prefix(above) == Some(wanted));
-                id == wanted || is_short
+                means_recorded(wanted, self.source.wanted(), id, reference.as_deref())
             }
             Resolved::Content | Resolved::Archive { .. } => false,
         };
@@ -352,6 +349,14 @@ impl EntryText {
 impl ResolvedText {
     fn read(self, source: &Source) -> Result<Resolved, String> {
         let missing = |member| format!("`resolved` lacks `{member}`");
+        // One that nothing can be compared with would pin nothing.
+        let pin = |integrity: Option<String>| {
+            let integrity = integrity.ok_or_else(|| missing("integrity"))?;
+            match is_pin(&integrity) {
+                true => Ok(integrity),
+                false => Err("`integrity` is no whole digest of the form `sha512-…`".to_owned()),
+            }
+        };
         let (resolved, superfluous) = match source {
             Source::Directory(_) | Source::Builtin(_) => (
                 Resolved::Content,
@@ -363,8 +368,7 @@ impl ResolvedText {
             ),
             Source::Git(_) => {
                 let id = self.commit.ok_or_else(|| missing("commit"))?;
-                if !matches!(id.len(), 40 | 64) || !id.bytes().all(|byte| byte.is_ascii_hexdigit())
-                {
+                if !is_full_id(&id) {
                     return Err("`commit` is no full commit id".to_owned());
                 }
                 (
@@ -378,14 +382,14 @@ impl ResolvedText {
             Source::Npm(_) => (
                 Resolved::Version {
                     version: self.version.ok_or_else(|| missing("version"))?,
-                    integrity: self.integrity.ok_or_else(|| missing("integrity"))?,
+                    integrity: pin(self.integrity)?,
                     tarball: self.tarball.ok_or_else(|| missing("tarball"))?,
                 },
                 self.commit.or(self.reference),
             ),
             Source::ArchiveFile(_) | Source::RemoteArchive(_) => (
                 Resolved::Archive {
-                    integrity: self.integrity.ok_or_else(|| missing("integrity"))?,
+                    integrity: pin(self.integrity)?,
                 },
                 self.commit
                     .or(self.reference)

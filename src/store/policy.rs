@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 pub(super) use self::install::{Content, Facts};
 pub use self::server::{Outdated, Program, Start};
@@ -190,8 +191,11 @@ impl Rules {
             problem,
         };
         let file: FileText = toml::from_str(text).map_err(|refused| {
-            let problem = no_list(text).unwrap_or_else(|| refused.message().to_owned());
-            error(refused.span(), problem)
+            let (span, problem) = match no_list(text) {
+                Some((span, problem)) => (Some(span), problem),
+                None => (refused.span(), refused.message().to_owned()),
+            };
+            error(span, problem)
         })?;
         let place = |span: Range<usize>| Place {
             path: path.to_owned(),
@@ -218,9 +222,10 @@ impl Rules {
     }
 }
 
-/// What is wrong with rules that are written as anything but a list of tables.
-fn no_list(text: &str) -> Option<String> {
-    let file: toml::Table = toml::from_str(text).ok()?;
+/// What is wrong with rules that are written as anything but a list of tables, and
+/// where: another place may have been refused before.
+fn no_list(text: &str) -> Option<(Range<usize>, String)> {
+    let file = DeTable::parse(text).ok()?;
     let lists = [
         (None, "allow"),
         (None, "deny"),
@@ -231,17 +236,18 @@ fn no_list(text: &str) -> Option<String> {
     ];
     lists.into_iter().find_map(|(above, list)| {
         let table = match above {
-            None => Some(&file),
-            Some(above) => file.get(above)?.as_table(),
+            None => Some(file.get_ref()),
+            Some(above) => file.get_ref().get(above)?.get_ref().as_table(),
         };
-        let is_list = match table?.get(list)? {
-            toml::Value::Array(rules) => rules.iter().all(toml::Value::is_table),
-            _ => false,
+        let rules = table?.get(list)?;
+        let wrong = match rules.get_ref() {
+            DeValue::Array(rules) => rules.iter().find(|rule| !rule.get_ref().is_table())?,
+            _ => rules,
         };
         let name = above.map_or_else(|| list.to_owned(), |above| format!("{above}.{list}"));
-        (!is_list).then(|| {
-            format!("rules are a list of tables: write `[[{name}]]`, and the conditions below it")
-        })
+        let problem =
+            format!("rules are a list of tables: write `[[{name}]]`, and the conditions below it");
+        Some((wrong.span(), problem))
     })
 }
 
@@ -337,6 +343,23 @@ mod tests {
             (
                 "[stdio]\nallow = true\n",
                 "/p/apkit.toml:2:9: rules are a list of tables: write `[[stdio.allow]]`",
+            ),
+            // Whatever else is wrong before it.
+            (
+                "colour = 1\n\n[deny]\nkind = \"npm\"\n",
+                "/p/apkit.toml:3:1: rules are a list of tables: write `[[deny]]`",
+            ),
+            (
+                "[[deny]]\nhots = \"x\"\n[remote]\n  deny = [{host = \"a\"}, 7]\n",
+                "/p/apkit.toml:4:25: rules are a list of tables: write `[[remote.deny]]`",
+            ),
+            (
+                "sources = 1\ndeny.kind = \"npm\"\n",
+                "/p/apkit.toml:2:1: rules are a list of tables: write `[[deny]]`",
+            ),
+            (
+                "sources = 1\n[stdio.allow]\nname = \"x\"\n",
+                "/p/apkit.toml:2:1: rules are a list of tables: write `[[stdio.allow]]`",
             ),
         ] {
             let error = Rules::parse(Path::new("/p/apkit.toml"), text).expect_err(text);

@@ -57,16 +57,17 @@ impl Store {
             .iter()
             .find(|(_, entry)| entry.source.key() == source.key());
         match found {
-            Some((_, entry)) if entry.other_wanted(source).is_some() => {
-                Err(Error::Frozen(format!(
-                    "{} names {} instead, and --frozen allows nothing else",
-                    self.layout.lock_file().display(),
-                    entry.source
-                )))
-            }
-            Some((name, entry)) => self.restore_one(name, entry, request, options),
+            Some((name, entry)) => match entry.other_wanted(source) {
+                Some(wanted) => Err(Error::FrozenOther {
+                    lock_file: self.layout.lock_file(),
+                    name: name.clone(),
+                    installed: entry.source.to_string(),
+                    wanted: wanted.to_owned(),
+                }),
+                None => self.restore_one(name, entry, request, options),
+            },
             None => Err(Error::Frozen(format!(
-                "{} does not name it, and --frozen allows nothing else",
+                "{} does not name it, and --frozen allows nothing else; an import without --frozen adds it",
                 self.layout.lock_file().display()
             ))),
         }

@@ -54,12 +54,9 @@ impl Subjects {
     fn found(sources: &[OsString], common: &Common, some_do: bool) -> Result<Self, Failure> {
         let mut session = Session::start()?;
         let store = session.store(&common.place)?;
-        let own = session.own_store(&common.place)?;
-        let (own, project) = if common.place.project {
-            (own.as_ref(), Some(store.policy()))
-        } else {
-            (Some(&store), None)
-        };
+        let own = session.own_store(&common.place, &store)?;
+        let own = own.store();
+        let project = common.place.project.then(|| store.policy());
         let own_file = own.unwrap_or(&store).root().join(POLICY_FILE);
         let rules = Rules {
             allow_stdio: common.allow_stdio,

@@ -11,7 +11,7 @@ use apkit::render::visible;
 use apkit::store::{Done, Outcome, Outdated, Policy, Store};
 
 use super::super::failure::{self, show, slashed};
-use super::{Place, Session};
+use super::{Own, Place, Session};
 
 /// The rules of the user.
 pub(super) struct Gate(Policy);
@@ -19,17 +19,14 @@ pub(super) struct Gate(Policy);
 impl Gate {
     /// Those that count for the packages of `store`.
     pub(super) fn of(store: &Store, place: &Place, session: &Session) -> Self {
-        if !place.project {
-            return Self(store.policy().clone());
-        }
-        let own = session.own_store(place).unwrap_or_else(|failure| {
+        let own = session.own_store(place, store).unwrap_or_else(|failure| {
             // They have no say in what is imported.
             failure::note(&format!(
                 "whether rules about programs still fit is not known: {failure}"
             ));
-            None
+            Own::Nowhere
         });
-        let rules = own.map(|own| own.policy().clone());
+        let rules = own.store().map(|own| own.policy().clone());
         Self(rules.unwrap_or_default())
     }
 

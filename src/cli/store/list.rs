@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use apkit::diagnostic::{Diagnostic, Effect, Severity};
 use apkit::package::{self, Verdict};
 use apkit::render::{self, visible};
+use apkit::source::Source;
 use apkit::store::{Available, Catalogue, LockFile, Store};
 
 use super::super::exit::Exit;
@@ -101,6 +102,7 @@ fn available(found: Catalogue, is_json: bool) -> Result<Exit, Failure> {
                 json!({
                     "source": available.source.to_string(),
                     "installed": available.installed,
+                    "same_name": sources(&available.same_name),
                     "shown_version": available.shown_version,
                     "package": json::package(available.package),
                 })
@@ -128,6 +130,10 @@ fn available(found: Catalogue, is_json: bool) -> Result<Exit, Failure> {
         Failure::store("list packages".to_owned(), error).tell();
     }
     Ok(Exit::Failed)
+}
+
+fn sources(sources: &[Source]) -> Vec<String> {
+    sources.iter().map(Source::to_string).collect()
 }
 
 fn one_available(available: &Available, out: &mut dyn Write) -> io::Result<()> {
@@ -166,5 +172,14 @@ fn one_available(available: &Available, out: &mut dyn Write) -> io::Result<()> {
         visible(version),
         words::components(package),
         visible(&source),
+    )?;
+    if available.same_name.is_empty() {
+        return Ok(());
+    }
+    let others = sources(&available.same_name).join(", ");
+    writeln!(
+        out,
+        "  has the name of {}; one of them can be installed at a time, and `import --replace` puts it in the place of another",
+        visible(&others)
     )
 }

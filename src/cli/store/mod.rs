@@ -74,6 +74,26 @@ pub(crate) fn was_interrupted() -> bool {
     STOP.get().is_some_and(Stop::is_requested)
 }
 
+/// The store with the user's own rules.
+pub(crate) enum Own<'s> {
+    /// The one that the command line names.
+    Named(&'s Store),
+    /// The user's, where that is a project's.
+    User(Box<Store>),
+    /// There is no home for one.
+    Nowhere,
+}
+
+impl Own<'_> {
+    pub(crate) fn store(&self) -> Option<&Store> {
+        match self {
+            Self::Named(store) => Some(store),
+            Self::User(store) => Some(store),
+            Self::Nowhere => None,
+        }
+    }
+}
+
 /// What a fetch works with, taken from the process.
 pub(crate) struct Session {
     environment: Environment,
@@ -118,10 +138,15 @@ impl Session {
     /// The rules of the user's own store, which bind also what is fetched and not
     /// installed.
     fn own_rules(&self) -> Result<Policy, Failure> {
+        let own = self.users_store()?;
+        Ok(own.map(|own| own.policy().clone()).unwrap_or_default())
+    }
+
+    /// The user's own store, if there is a home for one.
+    fn users_store(&self) -> Result<Option<Store>, Failure> {
         match self.store(&Place::default()) {
-            Ok(store) => Ok(store.policy().clone()),
-            Err(Failure::NoHome) => Ok(Policy::default()),
-            Err(failure) => Err(failure),
+            Err(Failure::NoHome) => Ok(None),
+            own => own.map(Some),
         }
     }
 
@@ -170,16 +195,18 @@ impl Session {
         self.environment.directory.join(path).components().collect()
     }
 
-    /// The user's own store where the command line names that of a project, if there
-    /// is one: only its rules are the user's.
-    pub(crate) fn own_store(&self, place: &args::Place) -> Result<Option<Store>, Failure> {
+    /// Whose rules are the user's: `named`, the store that the command line names,
+    /// unless that is a project's.
+    pub(crate) fn own_store<'s>(
+        &self,
+        place: &args::Place,
+        named: &'s Store,
+    ) -> Result<Own<'s>, Failure> {
         if !place.project {
-            return Ok(None);
+            return Ok(Own::Named(named));
         }
-        match self.store(&Place::default()) {
-            Err(Failure::NoHome) => Ok(None),
-            own => own.map(Some),
-        }
+        let users = self.users_store()?;
+        Ok(users.map_or(Own::Nowhere, |own| Own::User(Box::new(own))))
     }
 
     /// The store that the command line names.
@@ -237,7 +264,8 @@ impl Failure {
                     "move it away, or name another directory; to copy its skills there no more: {stop}"
                 ))
             }
-            store::Error::OtherWanted { name, wanted, .. } => {
+            store::Error::OtherWanted { name, wanted, .. }
+            | store::Error::FrozenOther { name, wanted, .. } => {
                 Some(words::command(place, &["update", name, "--to", wanted]))
             }
             store::Error::NoPackage { found, .. } => found

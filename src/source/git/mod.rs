@@ -58,7 +58,8 @@ pub use error::{Error, Failure};
 use git2::Oid;
 
 use self::configuration::Configuration;
-use self::reference::Wanted;
+use self::reference::{IdText, Wanted};
+pub(crate) use self::reference::{is_full_id, means_recorded};
 use self::server::Server;
 use super::{Fetched, Request, Resolved};
 use crate::archive::{EntryPath, Stage};
@@ -186,8 +187,8 @@ fn ask(source: &GitSource, request: &Request<'_>) -> Result<Resolved, Error> {
 fn pinned<'r>(request: &Request<'r>) -> Result<Option<(Oid, Option<&'r str>)>, Error> {
     match request.pinned {
         Some(Resolved::Commit { id, reference }) => {
-            let full = id.len() == 40;
-            let parsed = Oid::from_str(id).ok().filter(|_| full);
+            let is_full = IdText::of(id) == Some(IdText::Full);
+            let parsed = Oid::from_str(id).ok().filter(|_| is_full);
             let parsed = parsed.ok_or_else(|| Error::Pin(id.clone()))?;
             Ok(Some((parsed, reference.as_deref())))
         }

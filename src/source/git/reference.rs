@@ -8,8 +8,71 @@ use crate::spec::near::nearest;
 
 /// How many names an error lists.
 const LISTED: usize = 8;
-/// The fewest digits git takes for the beginning of an id.
-const SHORTEST: usize = 4;
+/// What git puts before a short name, in this order, until there is a reference.
+const RULES: [&str; 4] = ["", "refs/", "refs/tags/", "refs/heads/"];
+/// What the default branch is asked for by.
+const DEFAULT: &str = "HEAD";
+
+/// A text that can be an id, by its digits alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum IdText {
+    /// All digits of a commit.
+    Full,
+    /// All digits of a commit in a repository of the format SHA-256.
+    FullSha256,
+    /// So many that git takes them for the beginning of one.
+    Beginning,
+}
+
+impl IdText {
+    /// The fewest digits git takes for the beginning of an id.
+    const SHORTEST: usize = 4;
+    const FULL: usize = 40;
+    const FULL_SHA256: usize = 64;
+
+    pub(super) fn of(text: &str) -> Option<Self> {
+        if !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        match text.len() {
+            Self::FULL => Some(Self::Full),
+            Self::FULL_SHA256 => Some(Self::FullSha256),
+            Self::SHORTEST..Self::FULL => Some(Self::Beginning),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a text is all digits of a commit, in repositories of either format.
+pub(crate) fn is_full_id(text: &str) -> bool {
+    matches!(IdText::of(text), Some(IdText::Full | IdText::FullSha256))
+}
+
+/// Whether the text after `#` means, as far as can be told without asking the
+/// repository, what was recorded when `asked` stood there: the commit `id`, which
+/// `reference` led to.
+pub(crate) fn means_recorded(
+    text: &str,
+    asked: Option<&str>,
+    id: &str,
+    reference: Option<&str>,
+) -> bool {
+    if text == DEFAULT && asked.is_none_or(|asked| asked == DEFAULT) {
+        return true;
+    }
+    let is_id = match IdText::of(text) {
+        // No reference counts beside it.
+        Some(IdText::Full) => return id.eq_ignore_ascii_case(text),
+        Some(IdText::FullSha256) => id.eq_ignore_ascii_case(text),
+        Some(IdText::Beginning) => {
+            let beginning = id.get(..text.len());
+            beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(text))
+        }
+        None => false,
+    };
+    let leads_there = |rule: &str| reference.and_then(|it| it.strip_prefix(rule)) == Some(text);
+    is_id || RULES.into_iter().any(leads_there)
+}
 
 /// Which commit is wanted.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +96,7 @@ impl Wanted<'_> {
     pub(super) fn text(&self) -> String {
         match self {
             Self::Pinned { id, .. } => id.to_string(),
-            Self::Reference(text) => text.unwrap_or("HEAD").to_owned(),
+            Self::Reference(text) => text.unwrap_or(DEFAULT).to_owned(),
         }
     }
 
@@ -62,29 +125,26 @@ pub(super) enum Meaning<'a> {
 /// beginning of an id. Nothing means the default branch.
 fn meaning<'a>(text: Option<&str>, references: &'a [Advertised]) -> Result<Meaning<'a>, Error> {
     let find = |name: &str| references.iter().find(|known| known.name == name);
-    let Some(text) = text.filter(|text| *text != "HEAD") else {
-        return match find("HEAD") {
+    let Some(text) = text.filter(|text| *text != DEFAULT) else {
+        return match find(DEFAULT) {
             Some(head) => Ok(Meaning::Reference(head)),
             None if references.is_empty() => Err(Error::Empty),
             None => Err(Error::NoDefault(listed(references))),
         };
     };
-    let digits = text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if digits && text.len() == 40 {
+    let id = IdText::of(text);
+    if id == Some(IdText::Full) {
         return Ok(Meaning::Commit(Oid::from_str(text)?));
     }
     if references.is_empty() {
         return Err(Error::Empty);
     }
-    let rules = ["", "refs/", "refs/tags/", "refs/heads/"];
-    let found = rules.iter().find_map(|rule| find(&format!("{rule}{text}")));
-    match found {
-        Some(found) => Ok(Meaning::Reference(found)),
-        None if digits && text.len() == 64 => Err(Error::Sha256),
-        None if digits && (SHORTEST..40).contains(&text.len()) => {
-            Ok(Meaning::Prefix(text.to_ascii_lowercase()))
-        }
-        None => Err(missing(text, references)),
+    let found = RULES.iter().find_map(|rule| find(&format!("{rule}{text}")));
+    match (found, id) {
+        (Some(found), _) => Ok(Meaning::Reference(found)),
+        (None, Some(IdText::FullSha256)) => Err(Error::Sha256),
+        (None, Some(IdText::Beginning)) => Ok(Meaning::Prefix(text.to_ascii_lowercase())),
+        (None, _) => Err(missing(text, references)),
     }
 }
 
@@ -173,6 +233,33 @@ mod tests {
             meaning(Some("DEADB"), &there).expect("a prefix"),
             Meaning::Prefix("deadb".to_owned())
         );
+    }
+
+    #[test]
+    fn what_was_recorded_is_known_by_all_its_names() {
+        let id = "deadbeefdeadbeefdeadbeefdeadbeefdeadbeef";
+        let main = Some("refs/heads/main");
+        for (text, asked, reference, wanted) in [
+            ("HEAD", None, main, true),
+            ("HEAD", Some("HEAD"), main, true),
+            ("HEAD", Some("main"), main, false),
+            ("main", None, main, true),
+            ("heads/main", None, main, true),
+            ("refs/heads/main", None, main, true),
+            ("dev", None, main, false),
+            ("v1", Some("v1"), Some("refs/tags/v1"), true),
+            (id, None, main, true),
+            ("DEADBEEF", None, main, true),
+            ("dead", None, None, true),
+            ("dea", None, None, false),
+            ("beef", None, None, false),
+            ("beef", None, Some("refs/heads/beef"), true),
+            (&"0".repeat(40), None, main, false),
+            (&id.to_uppercase(), None, None, true),
+        ] {
+            let is = means_recorded(text, asked, id, reference);
+            assert_eq!(is, wanted, "{text} {asked:?} {reference:?}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::store::Error;
 use crate::store::disk::{sync_directory, write_whole};
+use crate::store::error::quoted;
 use crate::store::folders::Removal;
 use crate::store::layout::Layout;
 use crate::store::lock_file::name_problem;
@@ -76,13 +77,16 @@ impl Journal {
         let path = layout.journal();
         let refused = |problem| Error::io("read", &path, problem);
         let unread = |problem: &dyn Display| {
-            let way_out = "remove it, then see what `apkit verify` says";
-            refused(io::Error::other(format!("{problem}; {way_out}")))
+            // Whatever store the command was about, and from wherever.
+            let root = quoted(&layout.root.to_string_lossy());
+            refused(io::Error::other(format!(
+                "{problem}; remove it, then `apkit verify --root {root}` says whether anything is half done, and `apkit update --root {root}` puts back what the lock file names"
+            )))
         };
         let text = match sys::read_unlinked(&path, MAX_JOURNAL) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Begun::Nothing),
-            Err(error) => return Err(refused(error)),
+            Err(error) => return Err(unread(&error)),
         };
         let version: Version = serde_json::from_slice(&text).map_err(|error| unread(&error))?;
         if version.journal_version != VERSION {

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::aside::{NEW, beside, delete};
+use super::aside::{Built, delete, free_new};
 use super::copy::copy;
 use super::permitted::permitted;
 use super::record::{Ours, Record};
@@ -54,6 +54,10 @@ pub(in crate::store) struct Plan {
     came_along: HashSet<PathBuf>,
     /// Whether there is anything to write down.
     is_recorded: bool,
+    /// What stands where copies would be built, and cannot be deleted.
+    left: Vec<Problem>,
+    /// After the copies.
+    _built: Option<Built>,
     /// After the copies in them.
     _made: Vec<Made>,
 }
@@ -117,48 +121,44 @@ impl Plan {
             gone: Vec::new(),
             outside,
             came_along,
+            left: Vec::new(),
+            _built: None,
             _made: Vec::new(),
             record,
         };
+        let places = plan.build_at(layout, &permitted, wanted)?;
         let mut problems = Vec::new();
-        for folder in &permitted {
-            if wanted.scratch.is_none() && !wanted.skills.is_empty() {
-                plan._made.push(Made::directory(&folder.directory)?);
-            }
-            for skill in wanted.skills {
-                let root = wanted
-                    .root
-                    .canonicalize()
-                    .map_err(|error| Error::io("read", wanted.root, error))?;
-                let place = folder.directory.join(&skill.name);
-                let to = match wanted.scratch {
-                    Some(scratch) => scratch.join(format!("folder-{}", plan.items.len())),
-                    None => beside(&place, NEW),
-                };
-                remove_all(&to).map_err(|error| Error::io("remove", &to, error))?;
-                let to = Temporary(to);
-                let mut copied = Copied {
-                    path: place,
-                    scripts_left_out: Vec::new(),
-                    links_left_out: Vec::new(),
-                };
-                let digest = plan.copy(&root, skill, folder, wanted, &to.0, &mut copied)?;
-                let standing = plan.standing(&copied.path, &digest);
-                let is_theirs = matches!(standing, Standing::Same);
-                if let Standing::Occupied(problem) = standing {
-                    problems.push(Problem {
-                        path: copied.path.clone(),
-                        problem,
-                        is_in_the_way: true,
-                    });
-                }
-                plan.items.push(Item {
-                    digest,
-                    is_theirs,
-                    copied,
-                    copy: to,
+        let pairs = permitted
+            .iter()
+            .flat_map(|folder| wanted.skills.iter().map(move |skill| (folder, skill)));
+        for ((folder, skill), to) in pairs.zip(places) {
+            let root = wanted
+                .root
+                .canonicalize()
+                .map_err(|error| Error::io("read", wanted.root, error))?;
+            let place = folder.directory.join(&skill.name);
+            let to = Temporary(to);
+            let mut copied = Copied {
+                path: place,
+                scripts_left_out: Vec::new(),
+                links_left_out: Vec::new(),
+            };
+            let digest = plan.copy(&root, skill, folder, wanted, &to.0, &mut copied)?;
+            let standing = plan.standing(&copied.path, &digest);
+            let is_theirs = matches!(standing, Standing::Same);
+            if let Standing::Occupied(problem) = standing {
+                problems.push(Problem {
+                    path: copied.path.clone(),
+                    problem,
+                    is_in_the_way: true,
                 });
             }
+            plan.items.push(Item {
+                digest,
+                is_theirs,
+                copied,
+                copy: to,
+            });
         }
         if !problems.is_empty() {
             let name = plan.name;
@@ -166,6 +166,36 @@ impl Plan {
         }
         plan.gone = plan.no_longer_wanted();
         Ok(plan)
+    }
+
+    /// Where the copies are made, in their order; nothing is there.
+    fn build_at(
+        &mut self,
+        layout: &Layout,
+        permitted: &[Folder],
+        wanted: &Wanted<'_>,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let mut places = Vec::new();
+        for folder in permitted {
+            if wanted.scratch.is_none() && !wanted.skills.is_empty() {
+                self._made.push(Made::directory(&folder.directory)?);
+            }
+            for skill in wanted.skills {
+                places.push(match wanted.scratch {
+                    None => free_new(&folder.directory.join(&skill.name), &mut self.left)?,
+                    Some(scratch) => {
+                        let to = scratch.join(format!("folder-{}", places.len()));
+                        remove_all(&to).map_err(|error| Error::io("remove", &to, error))?;
+                        to
+                    }
+                });
+            }
+        }
+        if wanted.scratch.is_none() && !places.is_empty() {
+            self._built = Some(Built::at(places.clone(), layout)?);
+            self.record.aside.extend(places.iter().cloned());
+        }
+        Ok(places)
     }
 
     /// Copies a skill, and gives the digest of the copy. Scripts that are not allowed
@@ -337,6 +367,7 @@ impl Plan {
         for place in std::mem::take(&mut self.gone) {
             withdraw(layout, &place, &mut self.ours, &mut result)?;
         }
+        result.not_deleted.append(&mut self.left);
         let left = result.not_deleted.iter().map(|left| left.path.clone());
         self.record.aside.extend(left);
         self.write(layout, Record::write)?;

@@ -51,6 +51,10 @@ impl Record {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.packages.is_empty() && self.allowed.is_empty() && self.aside.is_empty()
+    }
+
     pub(super) fn read(layout: &Layout) -> Result<Self, Error> {
         Self::read_from(layout.folders(), layout)
     }

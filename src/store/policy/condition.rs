@@ -3,17 +3,13 @@
 
 use std::ops::Range;
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use toml::Spanned;
 
 use super::has_port;
 use super::install::RuleText;
 use crate::archive::Digest;
-use crate::source::Kind;
-
-/// The bytes of a SHA-512 digest.
-const SHA512: usize = 64;
+use crate::source::git::is_full_id;
+use crate::source::{Kind, is_pin};
 
 /// What is wrong, and where.
 type Problem = (Range<usize>, String);
@@ -123,19 +119,12 @@ fn plugin(plugin: &str, _: Option<Kind>) -> Option<String> {
 }
 
 fn integrity(text: &str, _: Option<Kind>) -> Option<String> {
-    let is_hex = |text: &str| {
-        text.bytes()
-            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
-    };
-    let is_commit = matches!(text.len(), 40 | 64) && is_hex(text);
-    let is_sha512 = text
-        .strip_prefix("sha512-")
-        .and_then(|digest| BASE64_STANDARD.decode(digest).ok())
-        .is_some_and(|digest| digest.len() == SHA512);
+    // What is recorded of a commit has small letters.
+    let is_commit = is_full_id(text) && !text.contains(char::is_uppercase);
     let is_digest = text
         .parse::<Digest>()
         .is_ok_and(|digest| digest.to_string() == text);
-    (!is_commit && !is_sha512 && !is_digest).then(|| {
+    (!is_commit && !is_pin(text) && !is_digest).then(|| {
         "it is neither a whole digest as apkit.lock has it (\"sha512-…\" of an archive, \"sha256:…\" of a package) nor all digits of a commit"
             .to_owned()
     })

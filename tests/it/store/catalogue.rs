@@ -1,5 +1,7 @@
 //! What there is to install, and the skills of what is installed.
 
+use apkit::package::Options;
+
 use super::world::{World, skill};
 use crate::support::{Run, manifest};
 
@@ -98,6 +100,91 @@ fn what_is_listed_has_the_version_that_an_import_would_show() {
         installed["packages"][0]["shown_version"]
     );
     assert_eq!(available()["available"][0]["installed"], true);
+}
+
+#[test]
+fn a_rejected_package_has_the_version_of_its_content_where_that_can_be_told() {
+    let world = World::new();
+    world.write("packages/a/plugin.json", "{}");
+    world.write("packages/b/plugin.json", "{\"version\": \"1.2.3\"}");
+    world.write("packages/c/plugin.json", "{\"version\": \"newest\"}");
+    let arguments = ["list", "--available", "--from", "packages", "--json"];
+    let versions = || {
+        let found = world.json(0, &arguments);
+        let available = found["available"].as_array().expect("a list").clone();
+        for package in &available {
+            assert_eq!(package["package"]["verdict"], "rejected");
+        }
+        let versions = available.iter().map(|one| one["shown_version"].clone());
+        versions.collect::<Vec<_>>()
+    };
+    let of_content = |version: &serde_json::Value| {
+        let digits = version.as_str().and_then(|it| it.strip_prefix("0.0.0+"));
+        digits.is_some_and(|digits| digits.len() == 12)
+    };
+    let found = versions();
+    assert!(of_content(&found[0]), "{found:?}");
+    assert_eq!(found[1], "1.2.3");
+    assert!(of_content(&found[2]), "{found:?}");
+    assert_ne!(found[0], found[2]);
+    #[cfg(unix)]
+    {
+        // Whether a link is left out shows when it is copied.
+        for name in ["a", "b"] {
+            let link = world.path(&format!("packages/{name}/link"));
+            std::os::unix::fs::symlink("/nowhere", link).expect("a link");
+        }
+        let linked = versions();
+        assert_eq!(linked[0], serde_json::Value::Null);
+        assert_eq!(linked[1], "1.2.3");
+        assert_eq!(linked[2], found[2]);
+    }
+}
+
+#[test]
+fn packages_of_one_name_are_told_apart() {
+    let world = World::new();
+    world.package("packages/a", "aa", "A.");
+    world.package("packages/b", "bb", "B.");
+    world.package("packages/c", "aa", "C.");
+    // What both directories hold is one package.
+    let arguments = [
+        "list",
+        "--available",
+        "--from",
+        "packages",
+        "--from",
+        "packages/a",
+    ];
+    let found = world.json(0, &[&arguments[..], &["--json"]].concat());
+    let available = found["available"].as_array().expect("a list");
+    let others = |at: usize| available[at]["same_name"].clone();
+    let [a, c] = [0, 2].map(|at| available[at]["source"].clone());
+    assert_eq!(others(0), serde_json::json!([c]));
+    assert_eq!(others(1), serde_json::json!([]));
+    assert_eq!(others(2), serde_json::json!([a]));
+    let text = world.expect(0, &arguments).stdout;
+    let told = |source: &serde_json::Value| {
+        let source = source.as_str().expect("a source");
+        text.contains(&format!("\n  has the name of {source}; "))
+    };
+    assert!(told(&a) && told(&c), "{text}");
+    // The way out that is named.
+    world.expect(0, &["import", "./packages/a"]);
+    world.expect(2, &["import", "./packages/c"]);
+    world.expect(0, &["import", "./packages/c", "--replace"]);
+}
+
+#[test]
+fn whoever_wants_to_stop_waits_for_no_listing() {
+    let world = World::new();
+    world.package("packages/a", "aa", "A.");
+    let store = apkit::store::Store::open(world.root()).expect("a store");
+    let stop = apkit::source::Stop::default();
+    let list = || store.available(&[world.path("packages")], &Options::default(), &stop);
+    assert_eq!(list().expect("a list").available.len(), 1);
+    stop.request();
+    assert!(matches!(list(), Err(apkit::store::Error::Interrupted)));
 }
 
 #[test]

@@ -643,13 +643,15 @@ fn no_command_shows_the_password_in_what_may_be_a_source() {
             &["inspect"],
             &["export", "--target", "skills", "--out", "out"],
             &["mcp", "check"],
-            &["mcp", "check", "--format", "json"],
+            &["mcp", "check", "--json"],
             &["skills", "show"],
         ] {
             let run = world.run(&[command, &[source]].concat());
             assert_ne!(run.status, Some(0), "{command:?} {source}: {run:#?}");
             let all = format!("{}{}", run.stdout, run.stderr);
             assert!(!all.contains("RETPW"), "{command:?} {source}: {all}");
+            // It is named, and what is left out of it shows.
+            assert!(all.contains('…'), "{command:?} {source}: {all}");
         }
     }
 }

@@ -553,6 +553,7 @@ fn what_comes_from_outside_is_harmless_in_messages() {
         assert!(run.stderr.contains(told), "{}", run.stderr);
         assert_harmless(&run.stderr);
     }
+    world.package("p", "tide-table", "One.");
     let odd = "./odd\u{1b}[31m\u{202e}\nerror: fake";
     for command in [
         &["import"][..],
@@ -569,6 +570,9 @@ fn what_comes_from_outside_is_harmless_in_messages() {
         let run = world.run(&[command, &[odd]].concat());
         assert_harmless(&run.stderr);
         assert_harmless(&run.stdout);
+        let all = format!("{}{}", run.stdout, run.stderr);
+        let named = r"odd\u{1b}[31m\u{202e}\nerror: fake";
+        assert!(all.contains(named), "{command:?}: {all}");
     }
 }
 
@@ -589,4 +593,23 @@ fn an_archive_here_may_be_no_larger_than_one_that_is_fetched() {
     let told = "larger than 536870912 bytes, which is the most taken here";
     assert!(run.stderr.contains(told), "{}", run.stderr);
     world.assert_tidy();
+}
+
+#[test]
+fn an_integrity_that_nothing_can_match_is_none() {
+    let world = World::new();
+    let package = a_package(&world);
+    tgz(&package, "package/", &world.path("a.tgz"));
+    world.expect(0, &["import", "./a.tgz"]);
+    let good = world.place.read("home/.agents/apkit.lock");
+    let integrity = world.locked("tide-table")["resolved"]["integrity"].clone();
+    let integrity = integrity.as_str().expect("a text");
+    for wrong in ["", "sha512-", "md5-abcd", &integrity[..40]] {
+        world.write("home/.agents/apkit.lock", good.replace(integrity, wrong));
+        let run = world.expect(2, &["update"]);
+        let told = "package \"tide-table\": `integrity` is no whole digest of the form `sha512-…`";
+        assert!(run.stderr.contains(told), "{}", run.stderr);
+    }
+    world.write("home/.agents/apkit.lock", &good);
+    world.expect(0, &["import", "--frozen"]);
 }

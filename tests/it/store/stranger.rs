@@ -138,16 +138,24 @@ fn a_journal_that_cannot_be_read_says_what_to_do() {
     let world = World::new();
     project(&world);
     let path = world.path(INTERNAL).join("journal.json");
+    let root = world.path("home/project/.agents");
+    let root = root.to_str().expect("a path");
+    let told = format!(
+        "; remove it, then `apkit verify --root {root}` says whether anything is half done, and `apkit update --root {root}` puts back what the lock file names"
+    );
     for text in ["{", r#"{"journal_version": 2}"#] {
         fs::write(&path, text).expect("a file");
-        let run = in_project(&world, &["list"]);
-        refused(
-            &run,
-            "journal.json",
-            "; remove it, then see what `apkit verify` says",
-        );
+        refused(&in_project(&world, &["list"]), "journal.json", &told);
     }
     fs::remove_file(&path).expect("removed");
+    fs::create_dir(&path).expect("a directory");
+    refused(&in_project(&world, &["list"]), "journal.json", &told);
+    fs::remove_dir(&path).expect("removed");
+    // What is said is the way out, from anywhere.
+    fs::remove_dir_all(world.path("home/project/.agents/plugins/tide-table")).expect("removed");
+    let run = world.expect(1, &["verify", "--root", root]);
+    assert!(run.stdout.contains("tide-table 1.0.0: missing"), "{run:#?}");
+    world.expect(0, &["update", "--root", root]);
     assert_eq!(in_project(&world, &["verify"]).status, Some(0));
 }
 

@@ -250,7 +250,7 @@ fn another_version_than_the_installed_one_is_not_taken_for_it() {
     world.expect(0, &["import", &at("v1")]);
     let run = world.expect(2, &["import", "--frozen", &at("dev")]);
     let told = format!(
-        "names {} instead, and --frozen allows nothing else",
+        "names {} instead, and --frozen allows nothing else; `--to dev` of an update moves it\nhint: apkit update tide-table --to dev\n",
         at("v1")
     );
     assert!(run.stderr.contains(&told), "{}", run.stderr);
@@ -265,7 +265,27 @@ fn another_version_than_the_installed_one_is_not_taken_for_it() {
         world.expect(0, &["import", "--frozen", &source]);
         world.expect(0, &["update", &source]);
     }
+    // Also by the beginning of its id, and by other names of what led there.
+    for name in [&id[..8], &id[..8].to_uppercase(), "tags/v1"] {
+        world.expect(0, &["import", "--frozen", &at(name)]);
+        world.expect(0, &["update", &at(name)]);
+    }
+    world.expect(2, &["import", "--frozen", &at("HEAD")]);
     assert_eq!(world.locked("tide-table")["source"], at("v1"));
+    // The way out leads there.
+    world.expect(0, &["update", "tide-table", "--to", "dev"]);
+    world.expect(0, &["import", "--frozen", &at("dev")]);
+}
+
+#[test]
+fn the_default_branch_may_be_named_when_the_lock_file_is_followed() {
+    let world = World::new();
+    world.package("repo", "tide-table", "One.");
+    let repository = Repository::of(&world.path("repo"));
+    world.expect(0, &["import", &repository.source()]);
+    let named = format!("{}#HEAD", repository.source());
+    world.expect(0, &["import", "--frozen", &named]);
+    world.expect(0, &["update", &named]);
 }
 
 #[test]
