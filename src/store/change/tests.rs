@@ -141,10 +141,16 @@ fn from_the_journal_on_a_replacement_happens() {
         },
         // With the old tree half deleted.
         |world| {
-            sys::exchange(&world.staging().join(NEW), &world.place()).unwrap();
+            let (new, old) = (world.staging().join(NEW), world.staging().join(OLD));
+            let is_exchanged = sys::exchange(&new, &world.place()).unwrap();
+            if !is_exchanged {
+                fs::rename(world.place(), &old).unwrap();
+                fs::rename(&new, world.place()).unwrap();
+            }
             fs::rename(world.layout().next_lock_file(), world.layout().lock_file()).unwrap();
             fs::remove_file(world.layout().journal()).unwrap();
-            fs::remove_file(world.staging().join(NEW).join("file")).unwrap();
+            let left = if is_exchanged { new } else { old };
+            fs::remove_file(left.join("file")).unwrap();
         },
     ];
     for (number, step) in steps.iter().enumerate() {

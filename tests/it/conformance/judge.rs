@@ -151,7 +151,10 @@ pub(super) fn differences(case: &Case, root: &Path, given: &Path, package: &Valu
     };
     let mut found = Differences(Vec::new());
     let expect = &case.expect;
-    found.compare("path", given.display(), &package.path);
+    let given = given
+        .to_string_lossy()
+        .replace(std::path::MAIN_SEPARATOR, "/");
+    found.compare("path", given, &package.path);
     found.compare("verdict", &expect.verdict, &package.verdict);
     let optional = [
         ("name", &expect.name, &package.name),
