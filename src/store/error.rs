@@ -117,6 +117,8 @@ pub enum Error {
         name: String,
         /// The places.
         problems: Vec<Problem>,
+        /// The directories that the lock file has its skills copied to.
+        recorded: Vec<PathBuf>,
     },
     /// The lock file cannot name a directory that skills are to be copied to.
     #[error(

@@ -90,6 +90,8 @@ pub struct Problem {
     pub problem: String,
     /// Whether something stands there that is not replaced.
     pub is_in_the_way: bool,
+    /// The other package that has the place.
+    pub owner: Option<String>,
 }
 
 /// Gives the record that a change has written beside the one that was its name.
@@ -115,6 +117,7 @@ pub(super) fn verify(layout: &Layout, name: &str) -> Result<Vec<Problem>, Error>
             path: path.clone(),
             problem: problem.to_owned(),
             is_in_the_way,
+            owner: None,
         })
     });
     Ok(wrong.collect())

@@ -236,9 +236,7 @@ impl Store {
         scratch: Option<&Path>,
     ) -> Result<(Plan, folders::Plan), Error> {
         let mut plan = self.compare(installed, prepared, options.replace)?;
-        let recorded = installed.packages.get(&prepared.name);
-        let recorded = recorded.map_or(&[][..], |entry| &entry.folders);
-        let folders = self.plan_folders(prepared, recorded, options, scratch)?;
+        let folders = self.plan_folders(installed, prepared, options, scratch)?;
         if plan.outcome == Outcome::Unchanged && folders.mends_anything() {
             plan.outcome = Outcome::Repaired;
         }
@@ -312,11 +310,11 @@ impl Store {
     }
 
     /// What the plain skill folders will be, copied to `scratch` or beside their
-    /// places; `recorded` are those that the lock file names until now.
+    /// places; `installed` is what the lock file says until now.
     fn plan_folders(
         &self,
+        installed: &LockFile,
         prepared: &Prepared,
-        recorded: &[Folder],
         options: &Options,
         scratch: Option<&Path>,
     ) -> Result<folders::Plan, Error> {
@@ -326,7 +324,7 @@ impl Store {
             root: prepared.brought_to.as_deref().unwrap_or(&in_place),
             skills: &prepared.package.skills.loaded,
             folders: &prepared.entry.folders,
-            recorded,
+            installed,
             asked: &options.folders,
             scripts: options.allow_scripts,
             base: self.layout.project.as_deref().unwrap_or(self.root()),

@@ -46,6 +46,7 @@ pub(super) fn delete(path: &Path) -> Option<Problem> {
         path: path.to_owned(),
         problem: format!("cannot be deleted: {error}"),
         is_in_the_way: false,
+        owner: None,
     })
 }
 

@@ -17,7 +17,7 @@ use crate::package::Skill;
 use crate::store::Error;
 use crate::store::change::Writer;
 use crate::store::layout::Layout;
-use crate::store::lock_file::Folder;
+use crate::store::lock_file::{Folder, LockFile};
 use crate::store::staging::remove_all;
 
 /// What folders are planned for.
@@ -30,8 +30,8 @@ pub(in crate::store) struct Wanted<'a> {
     pub(in crate::store) skills: &'a [Skill],
     /// Where the lock file will say that they are copied to.
     pub(in crate::store) folders: &'a [Folder],
-    /// Where the lock file says it until now.
-    pub(in crate::store) recorded: &'a [Folder],
+    /// What the lock file says until now.
+    pub(in crate::store) installed: &'a LockFile,
     /// Which of these the user asks for now.
     pub(in crate::store) asked: &'a [Folder],
     /// Whether the user allows scripts now, wherever the lock file has them.
@@ -40,6 +40,14 @@ pub(in crate::store) struct Wanted<'a> {
     pub(in crate::store) base: &'a Path,
     /// Copies go here, to be looked at only; else beside their places.
     pub(in crate::store) scratch: Option<&'a Path>,
+}
+
+impl<'a> Wanted<'a> {
+    /// Where the lock file says until now that its skills are copied to.
+    fn recorded(&self) -> &'a [Folder] {
+        let entry = self.installed.packages.get(self.name);
+        entry.map_or(&[], |entry| &entry.folders)
+    }
 }
 
 /// What the folders will be. Dropped, it leaves nothing behind.
@@ -73,7 +81,11 @@ enum Standing {
     /// The same as the copy, and not ours.
     Same,
     /// Something else, and why it is not replaced.
-    Occupied(String),
+    Occupied {
+        problem: String,
+        /// The other package that has the place.
+        owner: Option<String>,
+    },
 }
 
 impl Plan {
@@ -94,8 +106,8 @@ impl Plan {
         let before = record.allowed.remove(wanted.name).unwrap_or_default();
         // What the lock file says was copied there, and this machine has not seen yet,
         // came along with the lock file.
-        let came_along: HashSet<PathBuf> = wanted
-            .recorded
+        let recorded = wanted.recorded();
+        let came_along: HashSet<PathBuf> = recorded
             .iter()
             .map(|folder| folder.directory.clone())
             .filter(|directory| !before.contains_key(directory))
@@ -143,13 +155,15 @@ impl Plan {
                     links_left_out: Vec::new(),
                 };
                 let digest = plan.copy(&root, skill, folder, wanted, &to.0, &mut copied)?;
+                plan.take_over(&copied.path, wanted.installed);
                 let standing = plan.standing(&copied.path, &digest);
                 let is_theirs = matches!(standing, Standing::Same);
-                if let Standing::Occupied(problem) = standing {
+                if let Standing::Occupied { problem, owner } = standing {
                     problems.push(Problem {
                         path: copied.path.clone(),
                         problem,
                         is_in_the_way: true,
+                        owner,
                     });
                 }
                 plan.items.push(Item {
@@ -161,8 +175,12 @@ impl Plan {
             }
         }
         if !problems.is_empty() {
-            let name = plan.name;
-            return Err(Error::Folders { name, problems });
+            let recorded = recorded.iter().map(|folder| folder.directory.clone());
+            return Err(Error::Folders {
+                name: plan.name,
+                problems,
+                recorded: recorded.collect(),
+            });
         }
         plan.gone = plan.no_longer_wanted();
         Ok(plan)
@@ -213,16 +231,43 @@ impl Plan {
             .collect()
     }
 
+    /// Makes a place ours that another package has by the record alone: the lock file
+    /// has its skills copied there no more, and so neither does an update of it.
+    fn take_over(&mut self, place: &Path, installed: &LockFile) {
+        let above = place.parent().unwrap_or(place);
+        for (other, places) in &mut self.record.packages {
+            let entry = installed.packages.get(other);
+            let mut directories = entry.iter().flat_map(|entry| &entry.folders);
+            if directories.any(|folder| folder.directory == above) {
+                continue;
+            }
+            let before = places.remove(place).unwrap_or_default();
+            if !before.is_empty() {
+                let known = self.ours.entry(place.to_owned()).or_default();
+                known.splice(..0, before);
+            }
+        }
+        self.record.packages.retain(|_, places| !places.is_empty());
+    }
+
     /// Whether a folder may be written. One that we did not make is not ours, not even
     /// if it holds the same, unless the lock file that came along says so.
     fn standing(&self, place: &Path, digest: &str) -> Standing {
+        let there = now(place);
         let mut others = self.record.packages.iter();
         if let Some((other, _)) = others.find(|(_, folders)| folders.contains_key(place)) {
-            let problem = format!("is the copy of a skill of the package {other}");
-            return Standing::Occupied(problem);
+            // It stays theirs, also while it is gone: their next update puts it back.
+            let what = match there {
+                Found::Nothing => "is kept for",
+                _ => "is",
+            };
+            return Standing::Occupied {
+                problem: format!("{what} the copy of a skill of the package {other}"),
+                owner: Some(other.clone()),
+            };
         }
         let ours = self.ours.get(place);
-        let problem = match now(place) {
+        let problem = match there {
             Found::Nothing => return Standing::Free,
             Found::Tree(there) if ours.is_some_and(|ours| ours.contains(&there)) => {
                 return Standing::Free;
@@ -237,7 +282,10 @@ impl Plan {
             _ if ours.is_some() => "was changed since apkit put it there",
             _ => "is there already, and apkit has not put it there",
         };
-        Standing::Occupied(problem.to_owned())
+        Standing::Occupied {
+            problem: problem.to_owned(),
+            owner: None,
+        }
     }
 
     /// Whether a folder is neither as it was left nor as it will be.
@@ -323,7 +371,7 @@ impl Plan {
         let mut result = Folders::default();
         for item in self.items.iter().filter(|item| !item.is_theirs) {
             let place = &item.copied.path;
-            if let Standing::Occupied(problem) = self.standing(place, &item.digest) {
+            if let Standing::Occupied { problem, .. } = self.standing(place, &item.digest) {
                 let error = io::Error::other(format!("it {problem}"));
                 return Err(Error::io("replace", place, error));
             }

@@ -1,0 +1,122 @@
+//! What is said about copies of skills: every way out that is named works as it
+//! stands.
+
+use std::fs;
+
+use super::world::{World, names, skill};
+use crate::support::{Run, finish};
+
+/// Runs a command in the project.
+fn project(world: &World, status: i32, arguments: &[&str]) -> Run {
+    let mut command = world.apkit();
+    command.current_dir(world.path("project")).args(arguments);
+    let run = finish(command.arg("--project"));
+    assert_eq!(run.status, Some(status), "{arguments:?}: {run:#?}");
+    run
+}
+
+/// The command that a text names after `before`, run as it stands.
+fn follow(world: &World, text: &str, before: &str) -> Run {
+    let (_, after) = text.split_once(before).expect("a command");
+    let line = after.lines().next().unwrap_or_default();
+    let line = line.split(';').next().unwrap_or_default();
+    let words = line.split_whitespace().skip_while(|word| *word != "apkit");
+    let mut command = world.apkit();
+    command.current_dir(world.path("project"));
+    let run = finish(command.args(words.skip(1)));
+    assert_eq!(run.status, Some(0), "{line}: {run:#?}");
+    run
+}
+
+#[test]
+fn a_place_that_another_package_has_is_given_up_by_that_package() {
+    let world = World::new();
+    world.package("project/a", "aa", "A.");
+    world.package("project/b", "bb", "B.");
+    let copies = |package| ["import", package, "--skills-to", "skills"];
+    project(&world, 0, &copies("./a"));
+    // Also while the copy is gone: the next update of its package makes it again.
+    for is_gone in [false, true] {
+        if is_gone {
+            fs::remove_dir_all(world.path("project/skills/tides")).expect("removed");
+        }
+        let run = project(&world, 2, &copies("./b"));
+        let problem = match is_gone {
+            true => "is kept for the copy of a skill of the package aa; nothing was changed",
+            false => "is the copy of a skill of the package aa; nothing was changed",
+        };
+        assert!(run.stderr.contains(problem), "{}", run.stderr);
+        let hint = "hint: name another directory; to copy the skills of aa there no more: apkit ";
+        assert!(run.stderr.contains(hint), "{}", run.stderr);
+        assert_eq!(run.stderr.matches("no more").count(), 1, "{}", run.stderr);
+    }
+    let run = project(&world, 2, &copies("./b"));
+    follow(&world, &run.stderr, "there no more");
+    project(&world, 0, &copies("./b"));
+    let copy = "project/skills/tides/SKILL.md";
+    assert_eq!(world.place.read(copy), skill("B."));
+    project(&world, 0, &["verify"]);
+    // Where both are copied by the lock file, as after a merge, either way works.
+    project(&world, 0, &["import", "./a", "--skills-to", "other"]);
+    let lock = world.place.read("project/.agents/apkit.lock");
+    let merged = lock.replace("\"other\"", "\"skills\"");
+    assert_ne!(lock, merged);
+    for package in ["aa", "bb"] {
+        world.write("project/.agents/apkit.lock", &merged);
+        world.write("project/a/skills/tides/SKILL.md", skill(package));
+        let run = project(&world, 2, &["update", "aa"]);
+        assert!(
+            run.stderr.contains("hint: to copy the skills of bb"),
+            "{}",
+            run.stderr
+        );
+        follow(&world, &run.stderr, &format!("of {package} there no more"));
+        project(&world, 0, &["update", "aa"]);
+    }
+}
+
+#[test]
+fn what_the_lock_file_names_no_more_keeps_no_place() {
+    let world = World::new();
+    world.package("project/a", "aa", "A.");
+    world.package("project/b", "bb", "B.");
+    let copies = |package| ["import", package, "--skills-to", "skills"];
+    project(&world, 0, &["import", "./b"]);
+    let lock = world.place.read("project/.agents/apkit.lock");
+    project(&world, 0, &copies("./a"));
+    // As a switch of branches leaves it.
+    world.write("project/.agents/apkit.lock", &lock);
+    let run = project(&world, 0, &copies("./b"));
+    assert!(run.stdout.contains("skill copied to"), "{}", run.stdout);
+    let copy = "project/skills/tides/SKILL.md";
+    assert_eq!(world.place.read(copy), skill("B."));
+    project(&world, 0, &["verify", "bb"]);
+    project(&world, 0, &["remove", "bb"]);
+    assert!(names(&world.path("project/skills")).is_empty());
+}
+
+#[test]
+fn only_ways_out_are_named_that_there_are() {
+    let world = World::new();
+    world.package("project/p", "tide-table", "One.");
+    world.write("project/skills/tides/SKILL.md", "mine");
+    project(&world, 0, &["import", "./p"]);
+    let run = project(&world, 2, &["import", "./p", "--skills-to", "skills"]);
+    assert!(
+        run.stderr
+            .ends_with("hint: move it away, or name another directory\n"),
+        "{}",
+        run.stderr
+    );
+    fs::rename(world.path("project/skills/tides"), world.path("mine")).expect("moved");
+    project(&world, 0, &["import", "./p", "--skills-to", "skills"]);
+    // An update names no directory.
+    world.write("project/skills/tides/SKILL.md", "mine");
+    world.write("project/p/skills/tides/SKILL.md", skill("Two."));
+    let run = project(&world, 2, &["update"]);
+    let hint = "hint: move it away; to copy its skills there no more: apkit remove tide-table ";
+    assert!(run.stderr.contains(hint), "{}", run.stderr);
+    follow(&world, &run.stderr, "there no more");
+    project(&world, 0, &["update"]);
+    assert_eq!(world.place.read("project/skills/tides/SKILL.md"), "mine");
+}
