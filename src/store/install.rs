@@ -33,7 +33,8 @@ pub struct Options {
     /// Also copy the skills to these directories, for clients that read plain
     /// skill folders.
     pub folders: Vec<Folder>,
-    /// Copy scripts, too, wherever the lock file says that they come along.
+    /// Copy scripts, too, wherever the skills are copied to, now or by the lock file;
+    /// if that is followed, wherever it says that they come along.
     pub allow_scripts: bool,
     /// Fetch and judge into this directory, and change nothing in the store. It is
     /// for the caller to remove.

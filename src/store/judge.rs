@@ -28,6 +28,9 @@ pub(super) struct Prepared {
     pub(super) is_weak: bool,
     /// Where it was brought to; nothing if it is in its place already.
     pub(super) brought_to: Option<PathBuf>,
+    /// Whether scripts come along to all directories that its skills are copied to,
+    /// from now on.
+    pub(super) brings_scripts: bool,
 }
 
 impl Prepared {
@@ -41,6 +44,9 @@ impl Prepared {
                     folders.push(folder.clone());
                 }
             }
+        }
+        if self.brings_scripts {
+            folders.iter_mut().for_each(|folder| folder.scripts = true);
         }
         folders.sort();
         folders.dedup_by(|one, other| one.directory == other.directory);
@@ -207,6 +213,8 @@ impl Store {
             tree: material.tree,
             is_weak: material.is_weak,
             brought_to: (!material.is_in_place).then_some(material.directory),
+            // Followed, the lock file says where they do.
+            brings_scripts: options.allow_scripts && frozen.is_none(),
         })))
     }
 }

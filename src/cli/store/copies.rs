@@ -1,13 +1,92 @@
 //! What is said about the copies of skills that `--skills-to` makes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
 use std::path::Path;
 
-use apkit::store::Problem;
+use apkit::render::visible;
+use apkit::store::{Copied, Done, Folders, LeftAlone, Problem, WhyAlone};
 
 use super::super::failure::show;
 use super::args::Place;
 use super::words;
+
+/// The copies of a package that is in place.
+pub(super) fn made(
+    done: &Done,
+    place: &Place,
+    dry_run: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let would = if dry_run { "would be " } else { "" };
+    for copied in &done.folders.copied {
+        writeln!(out, "  skill {would}copied to {}", show(&copied.path))?;
+        let with_scripts = with_scripts(done, copied, place);
+        words::listed(
+            &format!("scripts left out, {with_scripts} copies them"),
+            copied.scripts_left_out.clone(),
+            out,
+        )?;
+        words::listed("links left out", copied.links_left_out.clone(), out)?;
+    }
+    Ok(())
+}
+
+/// The command that has the scripts of a skill copied, too.
+fn with_scripts(done: &Done, copied: &Copied, place: &Place) -> String {
+    let above = copied.path.parent().unwrap_or(&copied.path);
+    let mut folders = done.entry.folders.iter();
+    // Where the lock file has them already, it is only to be followed.
+    if folders.any(|folder| folder.directory == above && folder.scripts) {
+        let words = ["import", "--frozen", &done.name, "--allow-scripts"];
+        return words::command(place, &words);
+    }
+    let (source, above) = (done.entry.source.to_string(), show(above));
+    let words = ["import", &source, "--skills-to", &above, "--allow-scripts"];
+    words::command(place, &words)
+}
+
+/// What became of other places.
+pub(super) fn others(folders: &Folders, dry_run: bool, out: &mut dyn Write) -> io::Result<()> {
+    let would = if dry_run { "would be " } else { "" };
+    for there in &folders.already_there {
+        writeln!(
+            out,
+            "  {} holds this skill already and is yours; no update or removal touches it",
+            show(there)
+        )?;
+    }
+    for removed in &folders.removed {
+        writeln!(out, "  {would}removed {}", show(removed))?;
+    }
+    for kept in &folders.kept {
+        writeln!(
+            out,
+            "  {} was changed and is kept; it is yours now",
+            show(kept)
+        )?;
+    }
+    for left in &folders.not_deleted {
+        writeln!(
+            out,
+            "  {}, an earlier copy of a skill, {}; the next change tries again, unless you delete it",
+            show(&left.path),
+            visible(&left.problem)
+        )?;
+    }
+    for LeftAlone { path, why } in &folders.outside {
+        let why = match why {
+            WhyAlone::Unasked => {
+                "which only the lock file asks for; import with --skills-to copies them there"
+            }
+            WhyAlone::LeadsOut => "as a link on the way leads out of the project",
+            WhyAlone::Git => "as git keeps its own files there",
+            WhyAlone::Store => "as the store keeps its own files there",
+        };
+        writeln!(out, "  {} is left alone, {why}", show(path))?;
+    }
+    Ok(())
+}
 
 /// What to do about `problems` that keep the skills of package `name` from being
 /// copied; to `recorded`, the lock file has them copied. Each way is one that works

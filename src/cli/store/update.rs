@@ -161,7 +161,7 @@ fn as_text(
                 Outcome::Repaired => writeln!(out, "{name}: put back as it was")?,
                 _ => writeln!(out, "{name}: updated, {step}")?,
             }
-            words::notes(&done, &store.package_root(&done.name), false, out)?;
+            words::notes(&done, &store.package_root(&done.name), place, false, out)?;
             gate::told(&gate.outdated(&done), &done.entry.digest, out)?;
         }
         Ok(Updated::Rejected(rejected)) => {

@@ -19,6 +19,7 @@ fn project(world: &World, status: i32, arguments: &[&str]) -> Run {
 fn follow(world: &World, text: &str, before: &str) -> Run {
     let (_, after) = text.split_once(before).expect("a command");
     let line = after.lines().next().unwrap_or_default();
+    let line = line.split(" copies them").next().unwrap_or_default();
     let line = line.split(';').next().unwrap_or_default();
     let words = line.split_whitespace().skip_while(|word| *word != "apkit");
     let mut command = world.apkit();
@@ -119,4 +120,63 @@ fn only_ways_out_are_named_that_there_are() {
     follow(&world, &run.stderr, "there no more");
     project(&world, 0, &["update"]);
     assert_eq!(world.place.read("project/skills/tides/SKILL.md"), "mine");
+}
+
+#[test]
+fn scripts_are_allowed_later_for_what_was_copied_before() {
+    let world = World::new();
+    world.package("project/p", "tide-table", "One.");
+    let script = |above: &str| {
+        let script = world
+            .path("project")
+            .join(above)
+            .join("tides/scripts/run.sh");
+        script.exists()
+    };
+    let copies = ["--skills-to", "one-skills", "--skills-to", "two-skills"];
+    let import = |more: &[&str]| project(&world, 0, &[&["import", "./p"][..], more].concat());
+    import(&copies);
+    assert!(!script("one-skills") && !script("two-skills"));
+    import(&["--allow-scripts"]);
+    assert!(script("one-skills") && script("two-skills"));
+    // What is said of one directory is done there by what the line names.
+    let run = import(&copies[..2]);
+    assert!(!script("one-skills") && script("two-skills"));
+    follow(&world, &run.stdout, "scripts left out, ");
+    assert!(script("one-skills"));
+    // Followed, the lock file decides: what it has, another machine may allow,
+    let clone = || {
+        for left_out in [
+            ".agents/plugins",
+            ".agents/.apkit",
+            "one-skills",
+            "two-skills",
+        ] {
+            fs::remove_dir_all(world.path("project").join(left_out)).expect("removed");
+        }
+    };
+    clone();
+    let lock = || world.place.read("project/.agents/apkit.lock");
+    let before = lock();
+    let run = project(&world, 0, &["import", "--frozen"]);
+    assert!(!script("one-skills"));
+    follow(&world, &run.stdout, "scripts left out, ");
+    assert!(script("one-skills") && script("two-skills"));
+    assert_eq!(lock(), before);
+    // and what it has not, only an import that is not bound to it.
+    import(&copies);
+    clone();
+    let before = lock();
+    let run = project(&world, 0, &["import", "--frozen", "--allow-scripts"]);
+    assert!(!script("one-skills"));
+    assert_eq!(lock(), before);
+    follow(&world, &run.stdout, "scripts left out, ");
+    assert!(script("one-skills"));
+    // An update names it, too.
+    import(&copies);
+    world.write("project/p/skills/tides/SKILL.md", skill("Two."));
+    let run = project(&world, 0, &["update"]);
+    assert!(!script("one-skills"));
+    follow(&world, &run.stdout, "scripts left out, ");
+    assert!(script("one-skills"));
 }
