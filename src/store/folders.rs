@@ -20,6 +20,7 @@ use self::aside::free_aside;
 use self::record::Record;
 use super::Error;
 use super::layout::Layout;
+use super::lock_file::Entry;
 use crate::archive::{Limits, Tree};
 use crate::sys;
 
@@ -81,6 +82,16 @@ pub struct Copied {
     pub links_left_out: Vec<String>,
 }
 
+impl Copied {
+    fn to(path: PathBuf) -> Self {
+        Self {
+            path,
+            scripts_left_out: Vec::new(),
+            links_left_out: Vec::new(),
+        }
+    }
+}
+
 /// A folder that is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -97,6 +108,20 @@ pub struct Problem {
 /// Gives the record that a change has written beside the one that was its name.
 pub(super) fn replace_record(layout: &Layout) -> Result<(), Error> {
     Record::replace(layout)
+}
+
+/// Whether there is a directory that the lock file has the skills of package `name`
+/// copied to, and this machine has not seen yet: what is in it came along.
+pub(super) fn came_along(layout: &Layout, name: &str, entry: &Entry) -> Result<bool, Error> {
+    let mut folders = entry.folders.iter();
+    if entry.folders.is_empty() {
+        return Ok(false);
+    }
+    let record = Record::read(layout)?;
+    Ok(folders.any(|folder| {
+        let directory = &folder.directory;
+        !record.has_seen(name, directory) && !layout.leads_out(directory) && directory.is_dir()
+    }))
 }
 
 /// What is wrong with the folders of a package.

@@ -17,6 +17,9 @@ use crate::package::Package;
 use crate::source::{NoSource, Request, Source};
 use crate::sys;
 
+/// Where content is fetched to that is only looked at, beside that which is put in
+/// place.
+pub(super) const FORMER: &str = "former";
 /// Largest listing that is read, in bytes: 100 000 files with long paths.
 const MAX_LISTING: u64 = 64 << 20;
 
@@ -174,6 +177,8 @@ impl Store {
             Judged::Good(prepared) => *prepared,
             Judged::Bad(rejected) => return Ok(Imported::Rejected(rejected)),
         };
+        let former = directory.with_file_name(FORMER);
+        prepared.former = self.former(&installed, &prepared, request, &former)?;
         let done = match staging {
             Some(staging) => self.commit(prepared, staging, request, options, |_| Ok(()))?,
             None => {
@@ -291,8 +296,9 @@ impl Store {
         })
     }
 
-    /// Whether what the lock file says was never put in place here.
-    fn is_new_here(&self, entry: &Entry) -> bool {
+    /// Whether what the lock file says was never put in place here, as in the clone of
+    /// a project.
+    pub fn is_new_here(&self, entry: &Entry) -> bool {
         let listing = self.layout.listings().join(listing_name(&entry.digest));
         listing.symlink_metadata().is_err()
     }
@@ -329,6 +335,7 @@ impl Store {
             asked: &options.folders,
             scripts: options.allow_scripts,
             base: self.layout.project.as_deref().unwrap_or(self.root()),
+            former: prepared.former.as_ref(),
             scratch,
         };
         folders::Plan::make(&self.layout, &wanted)

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::former::Former;
 use super::install::{Options, Rejected};
 use super::lock_file::{Entry, LockFile, Mode, name_problem};
 use super::policy::{Content, Facts};
@@ -31,6 +32,8 @@ pub(super) struct Prepared {
     /// Whether scripts come along to all directories that its skills are copied to,
     /// from now on.
     pub(super) brings_scripts: bool,
+    /// See [`Store::former`].
+    pub(super) former: Option<Former>,
 }
 
 impl Prepared {
@@ -55,9 +58,9 @@ impl Prepared {
 
 /// A tree on disk that is to be judged.
 pub(super) struct Material {
-    directory: PathBuf,
+    pub(super) directory: PathBuf,
     is_in_place: bool,
-    tree: Tree,
+    pub(super) tree: Tree,
     left_out: Vec<LeftOut>,
     resolved: Resolved,
     is_weak: bool,
@@ -215,6 +218,7 @@ impl Store {
             brought_to: (!material.is_in_place).then_some(material.directory),
             // Followed, the lock file says where they do.
             brings_scripts: options.allow_scripts && frozen.is_none(),
+            former: None,
         })))
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use super::Error;
+use super::{Error, OF_PROJECT};
 use crate::archive::{Digest, is_git};
 use crate::sys;
 
@@ -19,6 +19,18 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    /// What relative paths in the lock file and in the record of copies start from.
+    pub(super) fn base(&self) -> &Path {
+        if let Some(project) = &self.project {
+            return project;
+        }
+        // The store of a project, named by its root, is the same store.
+        match (self.root.file_name(), self.root.parent()) {
+            (Some(name), Some(project)) if name == OF_PROJECT => project,
+            _ => &self.root,
+        }
+    }
+
     /// `plugins/`: one directory for each package, by its name.
     pub(super) fn packages(&self) -> PathBuf {
         self.root.join("plugins")

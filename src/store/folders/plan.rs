@@ -16,6 +16,7 @@ use crate::archive::Tree;
 use crate::package::Skill;
 use crate::store::Error;
 use crate::store::change::Writer;
+use crate::store::former::Former;
 use crate::store::layout::Layout;
 use crate::store::lock_file::{Folder, LockFile};
 use crate::store::staging::remove_all;
@@ -38,6 +39,9 @@ pub(in crate::store) struct Wanted<'a> {
     pub(in crate::store) scripts: bool,
     /// Below this directory, skills are copied to wherever the lock file says.
     pub(in crate::store) base: &'a Path,
+    /// The content that the lock file names until now, if copies of it may have come
+    /// along.
+    pub(in crate::store) former: Option<&'a Former>,
     /// Copies go here, to be looked at only; else beside their places.
     pub(in crate::store) scratch: Option<&'a Path>,
 }
@@ -47,6 +51,16 @@ impl<'a> Wanted<'a> {
     fn recorded(&self) -> &'a [Folder] {
         let entry = self.installed.packages.get(self.name);
         entry.map_or(&[], |entry| &entry.folders)
+    }
+
+    /// Where a copy for `place` is built, the `count`th; nothing is there.
+    fn place_to_copy(&self, place: &Path, count: usize) -> Result<Temporary, Error> {
+        let to = match self.scratch {
+            Some(scratch) => scratch.join(format!("folder-{count}")),
+            None => beside(place, NEW),
+        };
+        remove_all(&to).map_err(|error| Error::io("remove", &to, error))?;
+        Ok(Temporary(to))
     }
 }
 
@@ -132,6 +146,7 @@ impl Plan {
             _made: Vec::new(),
             record,
         };
+        plan.adopt(&permitted, wanted)?;
         let mut problems = Vec::new();
         for folder in &permitted {
             if wanted.scratch.is_none() && !wanted.skills.is_empty() {
@@ -143,17 +158,8 @@ impl Plan {
                     .canonicalize()
                     .map_err(|error| Error::io("read", wanted.root, error))?;
                 let place = folder.directory.join(&skill.name);
-                let to = match wanted.scratch {
-                    Some(scratch) => scratch.join(format!("folder-{}", plan.items.len())),
-                    None => beside(&place, NEW),
-                };
-                remove_all(&to).map_err(|error| Error::io("remove", &to, error))?;
-                let to = Temporary(to);
-                let mut copied = Copied {
-                    path: place,
-                    scripts_left_out: Vec::new(),
-                    links_left_out: Vec::new(),
-                };
+                let to = wanted.place_to_copy(&place, plan.items.len())?;
+                let mut copied = Copied::to(place);
                 let digest = plan.copy(&root, skill, folder, wanted, &to.0, &mut copied)?;
                 plan.take_over(&copied.path, wanted.installed);
                 let standing = plan.standing(&copied.path, &digest);
@@ -229,6 +235,50 @@ impl Plan {
             .filter(|place| !wanted.contains(place.as_path()) && !is_outside(place))
             .cloned()
             .collect()
+    }
+
+    /// Makes those copies ours that came along with the lock file and are, to the byte,
+    /// what the content gives that it names until now.
+    fn adopt(&mut self, permitted: &[Folder], wanted: &Wanted<'_>) -> Result<(), Error> {
+        let Some(former) = wanted.former else {
+            return Ok(());
+        };
+        let root = former
+            .root
+            .canonicalize()
+            .map_err(|error| Error::io("read", &former.root, error))?;
+        for Folder { directory, .. } in permitted {
+            let is_about = |recorded: &&Folder| recorded.directory == *directory;
+            let recorded = wanted.recorded().iter().find(is_about);
+            let Some(recorded) = recorded.filter(|_| self.came_along.contains(directory)) else {
+                continue;
+            };
+            for skill in &former.skills {
+                let place = directory.join(&skill.name);
+                let is_known = {
+                    let mut known = self.record.packages.values().chain([&self.ours]);
+                    known.any(|places| places.contains_key(&place))
+                };
+                let there = match now(&place) {
+                    Found::Tree(there) if !is_known => there,
+                    _ => continue,
+                };
+                for scripts in [false, true] {
+                    // No more than the lock file has copied.
+                    if scripts && !recorded.scripts {
+                        continue;
+                    }
+                    let to = wanted.place_to_copy(&place, 0)?;
+                    let mut copied = Copied::to(place.clone());
+                    let copy = copy(&root, skill, scripts, &to.0, &mut copied)?;
+                    if copy.digest().to_string() == there {
+                        self.ours.insert(place, vec![there]);
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Makes a place ours that another package has by the record alone: the lock file

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use super::world::{World, names, skill};
+use super::world::{Repository, World, names, skill};
 use crate::support::{Run, finish};
 
 /// Runs a command in the project.
@@ -179,4 +179,105 @@ fn scripts_are_allowed_later_for_what_was_copied_before() {
     assert!(!script("one-skills"));
     follow(&world, &run.stdout, "scripts left out, ");
     assert!(script("one-skills"));
+}
+
+/// Another machine has what is in version control, and nothing else.
+fn clone(world: &World) {
+    for left_out in [".agents/plugins", ".agents/.apkit"] {
+        fs::remove_dir_all(world.path("project").join(left_out)).expect("removed");
+    }
+}
+
+#[test]
+fn an_update_in_a_clone_takes_the_committed_copies_for_its_own() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    let ebb = |text: &str| skill(text).replace("name: tides", "name: ebb");
+    world.write("p/skills/ebb/SKILL.md", ebb("E."));
+    let repository = Repository::of(&world.path("p"));
+    let source = repository.source();
+    fs::create_dir(world.path("project")).expect("a directory");
+    let copies = ["--skills-to", "skills", "--allow-scripts"];
+    project(&world, 0, &[&["import", &source][..], &copies].concat());
+    world.write("p/skills/tides/SKILL.md", skill("Two."));
+    fs::remove_dir_all(world.path("p/skills/ebb")).expect("removed");
+    repository.commit("second");
+    let lock = world.place.read("project/.agents/apkit.lock");
+    let tides = "project/skills/tides/SKILL.md";
+    let before = [
+        (tides, skill("One.")),
+        ("project/skills/ebb/SKILL.md", ebb("E.")),
+    ];
+    for command in [&["update"][..], &["import", &source]] {
+        clone(&world);
+        world.write("project/.agents/apkit.lock", &lock);
+        for (path, text) in &before {
+            world.write(path, text);
+        }
+        world.program("project/skills/tides/scripts/run.sh");
+        // What is named to begin with is the command that needs nothing but the lock file.
+        let run = project(&world, 0, &["list"]);
+        let named = "missing; apkit import --frozen --project puts it in place";
+        assert!(run.stdout.contains(named), "{}", run.stdout);
+        let run = project(&world, 1, &["verify"]);
+        let named = "missing\n  apkit import --frozen --project puts it in place as the lock file";
+        assert!(run.stdout.contains(named), "{}", run.stdout);
+        if command[0] == "import" {
+            project(&world, 0, &[command, &["--dry-run"]].concat());
+            assert_eq!(world.place.read(tides), skill("One."));
+        }
+        // A copy that is neither the old one nor the new one is somebody's.
+        world.write(tides, skill("Mine."));
+        let run = project(&world, 2, command);
+        assert!(
+            run.stderr.contains("apkit has not put it there"),
+            "{run:#?}"
+        );
+        assert_eq!(world.place.read(tides), skill("Mine."));
+        world.write(tides, skill("One."));
+        project(&world, 0, command);
+        assert_eq!(world.place.read(tides), skill("Two."));
+        assert_eq!(names(&world.path("project/skills")), ["tides"]);
+        project(&world, 0, &["verify"]);
+    }
+}
+
+#[test]
+fn a_project_may_be_renamed_or_copied() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    fs::create_dir(world.path("project")).expect("a directory");
+    project(&world, 0, &["import", "../p", "--skills-to", "skills"]);
+    // Renamed, it is as it was,
+    fs::rename(world.path("project"), world.path("second")).expect("renamed");
+    let second = |status: i32, arguments: &[&str]| {
+        let mut command = world.apkit();
+        command.current_dir(world.path("second")).args(arguments);
+        let run = finish(command.arg("--project"));
+        assert_eq!(run.status, Some(status), "{arguments:?}: {run:#?}");
+        run
+    };
+    second(0, &["verify"]);
+    world.write("second/skills/tides/SKILL.md", skill("Mine."));
+    let run = second(1, &["verify"]);
+    let place = world.path("second/skills/tides");
+    let told = format!("  {} was changed\n", place.display());
+    assert!(run.stdout.contains(&told), "{}", run.stdout);
+    world.write("second/skills/tides/SKILL.md", skill("One."));
+    world.write("p/skills/tides/SKILL.md", skill("Two."));
+    second(0, &["update"]);
+    assert_eq!(
+        world.place.read("second/skills/tides/SKILL.md"),
+        skill("Two.")
+    );
+    // and of a copy of it, which does not know what was copied, an update does.
+    fs::remove_dir_all(world.path("second/.agents/.apkit")).expect("removed");
+    world.write("p/skills/tides/SKILL.md", skill("Three."));
+    second(0, &["update"]);
+    assert_eq!(
+        world.place.read("second/skills/tides/SKILL.md"),
+        skill("Three.")
+    );
+    second(0, &["remove", "tide-table"]);
+    assert!(names(&world.path("second/skills")).is_empty());
 }
