@@ -20,7 +20,7 @@ use self::aside::free_aside;
 use self::record::Record;
 use super::Error;
 use super::layout::Layout;
-use super::lock_file::Entry;
+use super::lock_file::{Entry, Folder};
 use crate::archive::{Limits, Tree};
 use crate::sys;
 
@@ -62,6 +62,8 @@ pub struct LeftAlone {
 pub enum WhyAlone {
     /// Only the lock file asks for it, and whose that is nobody knows.
     Unasked,
+    /// What is there was not copied on this machine, and a removal leaves it.
+    CameAlong,
     /// A link on the way leads out of the project.
     LeadsOut,
     /// Git keeps its own files there, some of which it runs.
@@ -122,6 +124,34 @@ pub(super) fn came_along(layout: &Layout, name: &str, entry: &Entry) -> Result<b
         let directory = &folder.directory;
         !record.has_seen(name, directory) && !layout.leads_out(directory) && directory.is_dir()
     }))
+}
+
+/// What a removal of the copies of package `name` leaves behind, as this machine has
+/// not made it: the copies of its skills, or the directory if nobody knows which those
+/// are.
+pub(super) fn left_behind<'s>(
+    layout: &Layout,
+    name: &str,
+    entry: &Entry,
+    skills: impl Iterator<Item = &'s str> + Clone,
+) -> Result<Vec<LeftAlone>, Error> {
+    let record = Record::read(layout)?;
+    let mut left = Vec::new();
+    for Folder { directory, .. } in &entry.folders {
+        if record.has_seen(name, directory) {
+            continue;
+        }
+        let mut places: Vec<PathBuf> = skills.clone().map(|skill| directory.join(skill)).collect();
+        if places.is_empty() {
+            places.push(directory.clone());
+        }
+        places.retain(|place| place.symlink_metadata().is_ok());
+        left.extend(places.into_iter().map(|path| LeftAlone {
+            path,
+            why: WhyAlone::CameAlong,
+        }));
+    }
+    Ok(left)
 }
 
 /// What is wrong with the folders of a package.

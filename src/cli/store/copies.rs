@@ -79,6 +79,9 @@ pub(super) fn others(folders: &Folders, dry_run: bool, out: &mut dyn Write) -> i
             WhyAlone::Unasked => {
                 "which only the lock file asks for; import with --skills-to copies them there"
             }
+            WhyAlone::CameAlong => {
+                "as apkit has not copied it on this machine; it is yours to keep or delete"
+            }
             WhyAlone::LeadsOut => "as a link on the way leads out of the project",
             WhyAlone::Git => "as git keeps its own files there",
             WhyAlone::Store => "as the store keeps its own files there",

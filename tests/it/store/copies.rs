@@ -281,3 +281,61 @@ fn a_project_may_be_renamed_or_copied() {
     second(0, &["remove", "tide-table"]);
     assert!(names(&world.path("second/skills")).is_empty());
 }
+
+#[test]
+fn a_removal_says_what_it_leaves_behind() {
+    let world = World::new();
+    world.package("project/p", "tide-table", "One.");
+    project(
+        &world,
+        0,
+        &[
+            "import",
+            "./p",
+            "--skills-to",
+            "skills",
+            "--skills-to",
+            "rules",
+        ],
+    );
+    let lock = world.place.read("project/.agents/apkit.lock");
+    let forget = || {
+        fs::remove_dir_all(world.path("project/.agents/.apkit")).expect("removed");
+    };
+    let told = |place: &str| {
+        format!(
+            "  {} is left alone, as apkit has not copied it on this machine; it is yours to keep or delete\n",
+            world.path("project").join(place).display()
+        )
+    };
+    forget();
+    let directory = world.path("project/rules").display().to_string();
+    let run = project(
+        &world,
+        0,
+        &["remove", "tide-table", "--skills-to", &directory],
+    );
+    assert!(run.stdout.ends_with(&told("rules/tides")), "{}", run.stdout);
+    assert!(!run.stdout.contains("project/skills"), "{}", run.stdout);
+    world.write("project/.agents/apkit.lock", &lock);
+    forget();
+    let run = project(&world, 0, &["remove", "tide-table", "--json"]);
+    let found: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let outside = found["results"][0]["folders"]["outside"].as_array();
+    assert_eq!(outside.map(Vec::len), Some(2), "{found}");
+    // Without the package, nobody knows which skills they are.
+    world.write("project/.agents/apkit.lock", &lock);
+    let run = project(&world, 0, &["remove", "tide-table"]);
+    let both = [told("rules"), told("skills")].concat();
+    assert!(run.stdout.ends_with(&both), "{}", run.stdout);
+    for place in ["skills", "rules"] {
+        assert_eq!(names(&world.path("project").join(place)), ["tides"]);
+    }
+    // What was copied here goes, and nothing is said of what is gone.
+    fs::remove_dir_all(world.path("project/rules")).expect("removed");
+    project(&world, 0, &["import", "./p"]);
+    world.write("project/.agents/apkit.lock", &lock);
+    fs::remove_dir_all(world.path("project/skills")).expect("removed");
+    let run = project(&world, 0, &["remove", "tide-table"]);
+    assert_eq!(run.stdout, "removed tide-table 1.0.0\n");
+}
