@@ -79,9 +79,13 @@ pub struct Copied {
     pub path: PathBuf,
     /// Files of `scripts/` that were left out, relative to the skill.
     pub scripts_left_out: Vec<String>,
+    /// Those of them that stood there until now.
+    pub scripts_removed: Vec<String>,
     /// Links that were left out, as they lead out of the package, to a directory or
     /// nowhere; relative to the skill.
     pub links_left_out: Vec<String>,
+    /// Whether the same stood there before.
+    pub is_unchanged: bool,
 }
 
 impl Copied {
@@ -89,7 +93,9 @@ impl Copied {
         Self {
             path,
             scripts_left_out: Vec::new(),
+            scripts_removed: Vec::new(),
             links_left_out: Vec::new(),
+            is_unchanged: false,
         }
     }
 }

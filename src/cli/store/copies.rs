@@ -11,22 +11,42 @@ use super::super::failure::show;
 use super::args::Place;
 use super::words;
 
+/// What the command that is told of was asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Asked {
+    /// Scripts, too.
+    pub(super) scripts: bool,
+    /// To change nothing.
+    pub(super) dry_run: bool,
+}
+
 /// The copies of a package that is in place.
 pub(super) fn made(
     done: &Done,
     place: &Place,
-    dry_run: bool,
+    asked: Asked,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let would = if dry_run { "would be " } else { "" };
+    let would = if asked.dry_run { "would be " } else { "" };
     for copied in &done.folders.copied {
-        writeln!(out, "  skill {would}copied to {}", show(&copied.path))?;
+        let path = show(&copied.path);
+        if !copied.is_unchanged {
+            writeln!(out, "  skill {would}copied to {path}")?;
+        } else if asked.scripts && !copied.scripts_left_out.is_empty() {
+            writeln!(out, "  {path} stays as it is")?;
+        } else {
+            continue;
+        }
         let with_scripts = with_scripts(done, copied, place);
-        words::listed(
-            &format!("scripts left out, {with_scripts} copies them"),
-            copied.scripts_left_out.clone(),
-            out,
-        )?;
+        let (removed, left_out) = copied
+            .scripts_left_out
+            .iter()
+            .cloned()
+            .partition(|script| copied.scripts_removed.contains(script));
+        let what = format!("scripts {would}removed, {with_scripts} copies them");
+        words::listed(&what, removed, out)?;
+        let what = format!("scripts left out, {with_scripts} copies them");
+        words::listed(&what, left_out, out)?;
         words::listed("links left out", copied.links_left_out.clone(), out)?;
     }
     Ok(())

@@ -16,6 +16,7 @@ use super::super::args::When;
 use super::super::exit::Exit;
 use super::super::failure::{Failure, show};
 use super::super::output;
+use super::copies::Asked;
 use super::gate::{self, Gate};
 use super::{Import, Scratch, Session, json, words};
 
@@ -155,10 +156,13 @@ fn done_text(
     arguments: &Import,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let Import { place, dry_run, .. } = arguments;
-    said(done, *dry_run, out)?;
+    let asked = Asked {
+        scripts: arguments.allow_scripts,
+        dry_run: arguments.dry_run,
+    };
+    said(done, asked.dry_run, out)?;
     let root = store.package_root(&done.name);
-    words::notes(done, &root, place, *dry_run, out)?;
+    words::notes(done, &root, &arguments.place, asked, out)?;
     gate::told(&gate.outdated(done), &done.entry.digest, out)
 }
 

@@ -163,7 +163,9 @@ pub(super) fn folders(folders: &Folders) -> Value {
     let copied = folders.copied.iter().map(|copied| {
         json!({
             "path": slashed(&copied.path),
+            "unchanged": copied.is_unchanged,
             "scripts_left_out": copied.scripts_left_out,
+            "scripts_removed": copied.scripts_removed,
             "links_left_out": copied.links_left_out,
         })
     });

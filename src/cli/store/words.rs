@@ -16,7 +16,7 @@ use super::super::args::When;
 use super::super::failure::show;
 use super::super::screen;
 use super::args::Place;
-use super::copies;
+use super::copies::{self, Asked};
 
 /// Digits of a commit or digest that are shown.
 const SHORT: usize = 12;
@@ -153,10 +153,10 @@ pub(super) fn notes(
     done: &Done,
     root: &Path,
     place: &Place,
-    dry_run: bool,
+    asked: Asked,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let judged = if dry_run {
+    let judged = if asked.dry_run {
         done.entry.source.to_string()
     } else {
         from_here(root)
@@ -171,8 +171,8 @@ pub(super) fn notes(
     findings(&done.package, &judged, out)?;
     left_out(&done.left_out, out)?;
     discarded(&done.discarded, out)?;
-    copies::made(done, place, dry_run, out)?;
-    copies::others(&done.folders, dry_run, out)
+    copies::made(done, place, asked, out)?;
+    copies::others(&done.folders, asked.dry_run, out)
 }
 
 /// What of its source a package lacks.

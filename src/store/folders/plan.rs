@@ -162,7 +162,9 @@ impl Plan {
                 let mut copied = Copied::to(place);
                 let digest = plan.copy(&root, skill, folder, wanted, &to.0, &mut copied)?;
                 plan.take_over(&copied.path, wanted.installed);
-                let standing = plan.standing(&copied.path, &digest);
+                let there = now(&copied.path);
+                copied.compare(&there, &digest);
+                let standing = plan.standing(&copied.path, &digest, &there);
                 let is_theirs = matches!(standing, Standing::Same);
                 if let Standing::Occupied { problem, owner } = standing {
                     problems.push(Problem {
@@ -302,8 +304,7 @@ impl Plan {
 
     /// Whether a folder may be written. One that we did not make is not ours, not even
     /// if it holds the same, unless the lock file that came along says so.
-    fn standing(&self, place: &Path, digest: &str) -> Standing {
-        let there = now(place);
+    fn standing(&self, place: &Path, digest: &str, there: &Found) -> Standing {
         let mut others = self.record.packages.iter();
         if let Some((other, _)) = others.find(|(_, folders)| folders.contains_key(place)) {
             // It stays theirs, also while it is gone: their next update puts it back.
@@ -319,10 +320,10 @@ impl Plan {
         let ours = self.ours.get(place);
         let problem = match there {
             Found::Nothing => return Standing::Free,
-            Found::Tree(there) if ours.is_some_and(|ours| ours.contains(&there)) => {
+            Found::Tree(there) if ours.is_some_and(|ours| ours.contains(there)) => {
                 return Standing::Free;
             }
-            Found::Tree(there) if there == digest => {
+            Found::Tree(there) if *there == digest => {
                 let above = place.parent().unwrap_or(place);
                 return match self.came_along.contains(above) {
                     true => Standing::Free,
@@ -421,11 +422,13 @@ impl Plan {
         let mut result = Folders::default();
         for item in self.items.iter().filter(|item| !item.is_theirs) {
             let place = &item.copied.path;
-            if let Standing::Occupied { problem, .. } = self.standing(place, &item.digest) {
+            let there = now(place);
+            let standing = self.standing(place, &item.digest, &there);
+            if let Standing::Occupied { problem, .. } = standing {
                 let error = io::Error::other(format!("it {problem}"));
                 return Err(Error::io("replace", place, error));
             }
-            if !matches!(now(place), Found::Tree(there) if there == item.digest) {
+            if !matches!(there, Found::Tree(there) if there == item.digest) {
                 let before = swap(&item.copy.0, place)?;
                 let left = before.and_then(|before| delete(&before));
                 result.not_deleted.extend(left);
@@ -457,6 +460,18 @@ impl Plan {
         // In the record, they would be another package's.
         self.record.packages.remove(&self.name);
         written
+    }
+}
+
+impl Copied {
+    /// Compares it with what stands in its place until now.
+    fn compare(&mut self, there: &Found, digest: &str) {
+        if let Found::Tree(there) = there {
+            self.is_unchanged = there == digest;
+            let left_out = self.scripts_left_out.iter();
+            let stands = |script: &&String| self.path.join(script).symlink_metadata().is_ok();
+            self.scripts_removed = left_out.filter(stands).cloned().collect();
+        }
     }
 }
 

@@ -142,7 +142,7 @@ fn scripts_are_allowed_later_for_what_was_copied_before() {
     // What is said of one directory is done there by what the line names.
     let run = import(&copies[..2]);
     assert!(!script("one-skills") && script("two-skills"));
-    follow(&world, &run.stdout, "scripts left out, ");
+    follow(&world, &run.stdout, "scripts removed, ");
     assert!(script("one-skills"));
     // Followed, the lock file decides: what it has, another machine may allow,
     let clone = || {
@@ -338,4 +338,56 @@ fn a_removal_says_what_it_leaves_behind() {
     fs::remove_dir_all(world.path("project/skills")).expect("removed");
     let run = project(&world, 0, &["remove", "tide-table"]);
     assert_eq!(run.stdout, "removed tide-table 1.0.0\n");
+}
+
+#[test]
+fn scripts_that_go_from_a_committed_copy_are_told() {
+    let world = World::new();
+    world.package("project/p", "tide-table", "One.");
+    let copies = ["--skills-to", "skills", "--allow-scripts"];
+    project(&world, 0, &[&["import", "./p"][..], &copies].concat());
+    clone(&world);
+    // Taken for ours as they are: nothing is copied, and nothing is said.
+    let run = project(&world, 0, &["import", "--frozen"]);
+    assert_eq!(run.stdout.lines().count(), 1, "{}", run.stdout);
+    world.write("project/p/skills/tides/SKILL.md", skill("Two."));
+    world.write("project/p/skills/tides/scripts/new.sh", "#!/bin/sh\n");
+    let run = project(&world, 0, &["update"]);
+    let script = world.path("project/skills/tides/scripts/run.sh");
+    assert!(!script.exists());
+    let command = "apkit import --frozen tide-table --allow-scripts --project copies them";
+    let told = format!(
+        "  scripts removed, {command}:\n    scripts/run.sh\n  scripts left out, {command}:\n    scripts/new.sh\n"
+    );
+    assert!(run.stdout.ends_with(&told), "{}", run.stdout);
+    follow(&world, &run.stdout, "scripts removed, ");
+    assert!(script.exists());
+}
+
+#[test]
+fn a_copy_that_stays_is_not_told_as_copied() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    let import = ["import", "./p", "--skills-to", "skills"];
+    let found = world.json(0, &[&import[..], &["--json"]].concat());
+    let copied = &found["results"][0]["folders"]["copied"][0];
+    assert_eq!(copied["unchanged"], false, "{found}");
+    for command in [
+        &import[..],
+        &["import", "--frozen"],
+        &["import", "./p", "--dry-run"],
+    ] {
+        let run = world.expect(0, command);
+        assert_eq!(run.stdout.lines().count(), 1, "{}", run.stdout);
+    }
+    let found = world.json(0, &["import", "./p", "--json"]);
+    let copied = &found["results"][0]["folders"]["copied"][0];
+    assert_eq!(copied["unchanged"], true, "{found}");
+    // Only what was asked for in vain is.
+    let run = world.expect(0, &["import", "--frozen", "--allow-scripts"]);
+    let told = "skills/tides stays as it is\n  scripts left out, apkit import ";
+    assert!(run.stdout.contains(told), "{}", run.stdout);
+    fs::remove_dir_all(world.path("skills")).expect("removed");
+    let run = world.expect(0, &["import", "--frozen"]);
+    assert!(run.stdout.contains("  skill copied to "), "{}", run.stdout);
 }
