@@ -147,6 +147,18 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
+    /// Skills are to be copied into the directory that the package comes from.
+    #[error(
+        "skills cannot be copied to {}: it lies in {}, which the package comes from, so the next update would take the copies for a part of it; name a directory outside of it; nothing was changed",
+        path.display(),
+        from.display()
+    )]
+    InSource {
+        /// The directory.
+        path: PathBuf,
+        /// The source.
+        from: PathBuf,
+    },
     /// The skills of the package are not copied there.
     #[error(
         "skills of {name} are not copied to {}{}",

@@ -70,6 +70,9 @@ pub enum WhyAlone {
     Git,
     /// The store keeps its own files there.
     Store,
+    /// It lies in the directory that the package comes from, which an update would
+    /// take the copies for a part of.
+    Source,
 }
 
 /// A skill that was copied.

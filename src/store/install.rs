@@ -6,6 +6,7 @@ use super::discarded::Discarded;
 use super::disk;
 use super::folders::{self, Folders};
 use super::judge::{Judged, Prepared};
+use super::layout::lies_in;
 use super::lock_file::{Entry, Folder, LockFile};
 use super::policy::Facts;
 use super::restore::Frozen;
@@ -154,6 +155,12 @@ impl Store {
             }
             if self.layout.is_own(&path) {
                 return Err(Error::InStore { path });
+            }
+            if let Source::Directory(from) = source
+                && lies_in(&path, from)
+            {
+                let from = from.clone();
+                return Err(Error::InSource { path, from });
             }
         }
         self.policy.check(&Facts::before(source))?;
@@ -328,6 +335,7 @@ impl Store {
         let in_place = self.layout.package(&prepared.name);
         let wanted = folders::Wanted {
             name: &prepared.name,
+            source: &prepared.entry.source,
             root: prepared.brought_to.as_deref().unwrap_or(&in_place),
             skills: &prepared.package.skills.loaded,
             folders: &prepared.entry.folders,

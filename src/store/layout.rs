@@ -255,6 +255,14 @@ impl Layout {
     }
 }
 
+/// Whether a place is the directory `above`, or lies in it, links considered.
+pub(super) fn lies_in(place: &Path, above: &Path) -> bool {
+    let above = physical(above);
+    [physical(place), physical(&as_written(place))]
+        .iter()
+        .any(|place| place.starts_with(&above))
+}
+
 /// A path with the links resolved in what of it is there.
 fn physical(path: &Path) -> PathBuf {
     for above in path.ancestors() {

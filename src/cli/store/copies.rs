@@ -105,6 +105,9 @@ pub(super) fn others(folders: &Folders, dry_run: bool, out: &mut dyn Write) -> i
             WhyAlone::LeadsOut => "as a link on the way leads out of the project",
             WhyAlone::Git => "as git keeps its own files there",
             WhyAlone::Store => "as the store keeps its own files there",
+            WhyAlone::Source => {
+                "as it lies in the directory that the package comes from, and copies would be a part of it"
+            }
         };
         writeln!(out, "  {} is left alone, {why}", show(path))?;
     }

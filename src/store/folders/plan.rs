@@ -14,6 +14,7 @@ use super::removal::withdraw;
 use super::{Copied, Folders, Found, LeftAlone, Problem, now, swap};
 use crate::archive::Tree;
 use crate::package::Skill;
+use crate::source::Source;
 use crate::store::Error;
 use crate::store::change::Writer;
 use crate::store::former::Former;
@@ -25,6 +26,8 @@ use crate::store::staging::remove_all;
 pub(in crate::store) struct Wanted<'a> {
     /// The name of the package.
     pub(in crate::store) name: &'a str,
+    /// Where it comes from.
+    pub(in crate::store) source: &'a Source,
     /// Where its tree lies now.
     pub(in crate::store) root: &'a Path,
     /// Its skills.

@@ -391,3 +391,35 @@ fn a_copy_that_stays_is_not_told_as_copied() {
     let run = world.expect(0, &["import", "--frozen"]);
     assert!(run.stdout.contains("  skill copied to "), "{}", run.stdout);
 }
+
+#[test]
+fn copies_do_not_become_a_part_of_what_they_are_copied_from() {
+    let world = World::new();
+    world.package("project", "tide-table", "One.");
+    fs::create_dir(world.path("project/sub")).expect("a directory");
+    for directory in [".claude/skills", ".agents/skills", ".", "sub/../more"] {
+        for more in [&["--dry-run"][..], &[]] {
+            let import = ["import", ".", "--skills-to", directory];
+            let run = project(&world, 2, &[&import, more].concat());
+            let told = "so the next update would take the copies for a part of it; name a directory outside of it; nothing was changed";
+            assert!(run.stderr.contains(told), "{directory}: {}", run.stderr);
+        }
+    }
+    assert!(!world.path("project/.agents/apkit.lock").exists());
+    // Nor by the word of a lock file.
+    project(&world, 0, &["import", ".", "--skills-to", "../skills"]);
+    let lock = world.place.read("project/.agents/apkit.lock");
+    let inside = lock.replace("../skills", "./skills");
+    assert_ne!(lock, inside);
+    world.write("project/.agents/apkit.lock", inside);
+    world.write("project/skills/tides/SKILL.md", skill("Two."));
+    let run = project(&world, 0, &["update"]);
+    let told = "is left alone, as it lies in the directory that the package comes from";
+    assert!(run.stdout.contains(told), "{}", run.stdout);
+    let run = project(&world, 0, &["update"]);
+    assert!(
+        run.stdout.starts_with("tide-table: current"),
+        "{}",
+        run.stdout
+    );
+}
