@@ -11,6 +11,7 @@ mod permitted;
 mod plan;
 mod record;
 mod removal;
+mod temporary;
 
 use std::fs;
 use std::io;

@@ -2,7 +2,6 @@
 //! their places, before anything of the store changes; then only names change.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use super::copy::copy;
 use super::permitted::permitted;
 use super::record::{Ours, Record};
 use super::removal::withdraw;
+use super::temporary::{Made, Temporary};
 use super::{Copied, Folders, Found, LeftAlone, Problem, now, swap};
 use crate::archive::Tree;
 use crate::package::Skill;
@@ -474,36 +474,6 @@ impl Copied {
             let left_out = self.scripts_left_out.iter();
             let stands = |script: &&String| self.path.join(script).symlink_metadata().is_ok();
             self.scripts_removed = left_out.filter(stands).cloned().collect();
-        }
-    }
-}
-
-/// A directory that goes away with the value.
-struct Temporary(PathBuf);
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = remove_all(&self.0);
-    }
-}
-
-/// Directories that were made, the innermost first. Those that hold nothing go away
-/// with the value.
-struct Made(Vec<PathBuf>);
-
-impl Made {
-    fn directory(path: &Path) -> Result<Self, Error> {
-        let missing = path.ancestors().take_while(|above| !above.exists());
-        let made = Self(missing.map(Path::to_owned).collect());
-        fs::create_dir_all(path).map_err(|error| Error::io("make", path, error))?;
-        Ok(made)
-    }
-}
-
-impl Drop for Made {
-    fn drop(&mut self) {
-        for directory in &self.0 {
-            let _ = fs::remove_dir(directory);
         }
     }
 }

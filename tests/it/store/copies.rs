@@ -21,7 +21,8 @@ fn follow(world: &World, text: &str, before: &str) -> Run {
     let line = after.lines().next().unwrap_or_default();
     let line = line.split(" copies them").next().unwrap_or_default();
     let line = line.split(';').next().unwrap_or_default();
-    let words = line.split_whitespace().skip_while(|word| *word != "apkit");
+    let words = line.split_whitespace().map(|word| word.trim_matches('\''));
+    let words = words.skip_while(|word| *word != "apkit");
     let mut command = world.apkit();
     command.current_dir(world.path("project"));
     let run = finish(command.args(words.skip(1)));
