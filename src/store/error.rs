@@ -132,6 +132,8 @@ pub enum Error {
         name: String,
         /// The places.
         problems: Vec<Problem>,
+        /// The directories that the lock file has its skills copied to.
+        recorded: Vec<PathBuf>,
     },
     /// The lock file cannot name a directory that skills are to be copied to.
     #[error(
@@ -159,6 +161,18 @@ pub enum Error {
     InGit {
         /// The directory.
         path: PathBuf,
+    },
+    /// Skills are to be copied into the directory that the package comes from.
+    #[error(
+        "skills cannot be copied to {}: it lies in {}, which the package comes from, so the next update would take the copies for a part of it; name a directory outside of it; nothing was changed",
+        path.display(),
+        from.display()
+    )]
+    InSource {
+        /// The directory.
+        path: PathBuf,
+        /// The source.
+        from: PathBuf,
     },
     /// The skills of the package are not copied there.
     #[error(

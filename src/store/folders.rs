@@ -11,6 +11,7 @@ mod permitted;
 mod plan;
 mod record;
 mod removal;
+mod temporary;
 
 use std::fs;
 use std::io;
@@ -20,6 +21,7 @@ use self::aside::free_aside;
 use self::record::Record;
 use super::Error;
 use super::layout::Layout;
+use super::lock_file::{Entry, Folder};
 use crate::archive::{Limits, Tree};
 use crate::sys;
 
@@ -61,12 +63,17 @@ pub struct LeftAlone {
 pub enum WhyAlone {
     /// Only the lock file asks for it, and whose that is nobody knows.
     Unasked,
+    /// What is there was not copied on this machine, and a removal leaves it.
+    CameAlong,
     /// A link on the way leads out of the project.
     LeadsOut,
     /// Git keeps its own files there, some of which it runs.
     Git,
     /// The store keeps its own files there.
     Store,
+    /// It lies in the directory that the package comes from, which an update would
+    /// take the copies for a part of.
+    Source,
 }
 
 /// A skill that was copied.
@@ -76,9 +83,25 @@ pub struct Copied {
     pub path: PathBuf,
     /// Files of `scripts/` that were left out, relative to the skill.
     pub scripts_left_out: Vec<String>,
+    /// Those of them that stood there until now.
+    pub scripts_removed: Vec<String>,
     /// Links that were left out, as they lead out of the package, to a directory or
     /// nowhere; relative to the skill.
     pub links_left_out: Vec<String>,
+    /// Whether the same stood there before.
+    pub is_unchanged: bool,
+}
+
+impl Copied {
+    fn to(path: PathBuf) -> Self {
+        Self {
+            path,
+            scripts_left_out: Vec::new(),
+            scripts_removed: Vec::new(),
+            links_left_out: Vec::new(),
+            is_unchanged: false,
+        }
+    }
 }
 
 /// A folder that is not as it should be.
@@ -90,11 +113,55 @@ pub struct Problem {
     pub problem: String,
     /// Whether something stands there that is not replaced.
     pub is_in_the_way: bool,
+    /// The other package that has the place.
+    pub owner: Option<String>,
 }
 
 /// Gives the record that a change has written beside the one that was its name.
 pub(super) fn replace_record(layout: &Layout) -> Result<(), Error> {
     Record::replace(layout)
+}
+
+/// Whether there is a directory that the lock file has the skills of package `name`
+/// copied to, and this machine has not seen yet: what is in it came along.
+pub(super) fn came_along(layout: &Layout, name: &str, entry: &Entry) -> Result<bool, Error> {
+    let mut folders = entry.folders.iter();
+    if entry.folders.is_empty() {
+        return Ok(false);
+    }
+    let record = Record::read(layout)?;
+    Ok(folders.any(|folder| {
+        let directory = &folder.directory;
+        !record.has_seen(name, directory) && !layout.leads_out(directory) && directory.is_dir()
+    }))
+}
+
+/// What a removal of the copies of package `name` leaves behind, as this machine has
+/// not made it: the copies of its skills, or the directory if nobody knows which those
+/// are.
+pub(super) fn left_behind<'s>(
+    layout: &Layout,
+    name: &str,
+    entry: &Entry,
+    skills: impl Iterator<Item = &'s str> + Clone,
+) -> Result<Vec<LeftAlone>, Error> {
+    let record = Record::read(layout)?;
+    let mut left = Vec::new();
+    for Folder { directory, .. } in &entry.folders {
+        if record.has_seen(name, directory) {
+            continue;
+        }
+        let mut places: Vec<PathBuf> = skills.clone().map(|skill| directory.join(skill)).collect();
+        if places.is_empty() {
+            places.push(directory.clone());
+        }
+        places.retain(|place| place.symlink_metadata().is_ok());
+        left.extend(places.into_iter().map(|path| LeftAlone {
+            path,
+            why: WhyAlone::CameAlong,
+        }));
+    }
+    Ok(left)
 }
 
 /// What is wrong with the folders of a package.
@@ -115,6 +182,7 @@ pub(super) fn verify(layout: &Layout, name: &str) -> Result<Vec<Problem>, Error>
             path: path.clone(),
             problem: problem.to_owned(),
             is_in_the_way,
+            owner: None,
         })
     });
     Ok(wrong.collect())

@@ -6,6 +6,7 @@ use super::discarded::Discarded;
 use super::disk;
 use super::folders::{self, Folders};
 use super::judge::{Judged, Prepared};
+use super::layout::lies_in;
 use super::lock_file::{Entry, Folder, LockFile};
 use super::policy::Facts;
 use super::restore::Frozen;
@@ -17,6 +18,9 @@ use crate::package::Package;
 use crate::source::{NoSource, Request, Source};
 use crate::sys;
 
+/// Where content is fetched to that is only looked at, beside that which is put in
+/// place.
+pub(super) const FORMER: &str = "former";
 /// Largest listing that is read, in bytes: 100 000 files with long paths.
 const MAX_LISTING: u64 = 64 << 20;
 
@@ -33,7 +37,8 @@ pub struct Options {
     /// Also copy the skills to these directories, for clients that read plain
     /// skill folders.
     pub folders: Vec<Folder>,
-    /// Copy scripts, too, wherever the lock file says that they come along.
+    /// Copy scripts, too, wherever the skills are copied to, now or by the lock file;
+    /// if that is followed, wherever it says that they come along.
     pub allow_scripts: bool,
     /// Fetch and judge into this directory, and change nothing in the store. It is
     /// for the caller to remove.
@@ -151,6 +156,12 @@ impl Store {
             if self.layout.is_own(&path) {
                 return Err(Error::InStore { path });
             }
+            if let Source::Directory(from) = source
+                && lies_in(&path, from)
+            {
+                let from = from.clone();
+                return Err(Error::InSource { path, from });
+            }
         }
         self.policy.check(&Facts::before(source))?;
         // A lock file that cannot be read is told before anything is fetched.
@@ -173,6 +184,8 @@ impl Store {
             Judged::Good(prepared) => *prepared,
             Judged::Bad(rejected) => return Ok(Imported::Rejected(rejected)),
         };
+        let former = directory.with_file_name(FORMER);
+        prepared.former = self.former(&installed, &prepared, request, &former)?;
         let done = match staging {
             Some(staging) => self.commit(prepared, staging, request, options, |_| Ok(()))?,
             None => {
@@ -236,9 +249,7 @@ impl Store {
         scratch: Option<&Path>,
     ) -> Result<(Plan, folders::Plan), Error> {
         let mut plan = self.compare(installed, prepared, options.replace)?;
-        let recorded = installed.packages.get(&prepared.name);
-        let recorded = recorded.map_or(&[][..], |entry| &entry.folders);
-        let folders = self.plan_folders(prepared, recorded, options, scratch)?;
+        let folders = self.plan_folders(installed, prepared, options, scratch)?;
         if plan.outcome == Outcome::Unchanged && folders.mends_anything() {
             plan.outcome = Outcome::Repaired;
         }
@@ -292,8 +303,9 @@ impl Store {
         })
     }
 
-    /// Whether what the lock file says was never put in place here.
-    fn is_new_here(&self, entry: &Entry) -> bool {
+    /// Whether what the lock file says was never put in place here, as in the clone of
+    /// a project.
+    pub fn is_new_here(&self, entry: &Entry) -> bool {
         let listing = self.layout.listings().join(listing_name(&entry.digest));
         listing.symlink_metadata().is_err()
     }
@@ -312,24 +324,26 @@ impl Store {
     }
 
     /// What the plain skill folders will be, copied to `scratch` or beside their
-    /// places; `recorded` are those that the lock file names until now.
+    /// places; `installed` is what the lock file says until now.
     fn plan_folders(
         &self,
+        installed: &LockFile,
         prepared: &Prepared,
-        recorded: &[Folder],
         options: &Options,
         scratch: Option<&Path>,
     ) -> Result<folders::Plan, Error> {
         let in_place = self.layout.package(&prepared.name);
         let wanted = folders::Wanted {
             name: &prepared.name,
+            source: &prepared.entry.source,
             root: prepared.brought_to.as_deref().unwrap_or(&in_place),
             skills: &prepared.package.skills.loaded,
             folders: &prepared.entry.folders,
-            recorded,
+            installed,
             asked: &options.folders,
             scripts: options.allow_scripts,
             base: self.layout.project.as_deref().unwrap_or(self.root()),
+            former: prepared.former.as_ref(),
             scratch,
         };
         folders::Plan::make(&self.layout, &wanted)

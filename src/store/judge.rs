@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::former::Former;
 use super::install::{Options, Rejected};
 use super::lock_file::{Entry, LockFile, Mode, name_problem};
 use super::policy::{Content, Facts};
@@ -28,6 +29,11 @@ pub(super) struct Prepared {
     pub(super) is_weak: bool,
     /// Where it was brought to; nothing if it is in its place already.
     pub(super) brought_to: Option<PathBuf>,
+    /// Whether scripts come along to all directories that its skills are copied to,
+    /// from now on.
+    pub(super) brings_scripts: bool,
+    /// See [`Store::former`].
+    pub(super) former: Option<Former>,
 }
 
 impl Prepared {
@@ -42,6 +48,9 @@ impl Prepared {
                 }
             }
         }
+        if self.brings_scripts {
+            folders.iter_mut().for_each(|folder| folder.scripts = true);
+        }
         folders.sort();
         folders.dedup_by(|one, other| one.directory == other.directory);
     }
@@ -49,9 +58,9 @@ impl Prepared {
 
 /// A tree on disk that is to be judged.
 pub(super) struct Material {
-    directory: PathBuf,
+    pub(super) directory: PathBuf,
     is_in_place: bool,
-    tree: Tree,
+    pub(super) tree: Tree,
     left_out: Vec<LeftOut>,
     resolved: Resolved,
     is_weak: bool,
@@ -207,6 +216,9 @@ impl Store {
             tree: material.tree,
             is_weak: material.is_weak,
             brought_to: (!material.is_in_place).then_some(material.directory),
+            // Followed, the lock file says where they do.
+            brings_scripts: options.allow_scripts && frozen.is_none(),
+            former: None,
         })))
     }
 }

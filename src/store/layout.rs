@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use super::Error;
+use super::{Error, OF_PROJECT};
 use crate::archive::{Digest, is_git};
 use crate::sys;
 
@@ -19,6 +19,18 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    /// What relative paths in the lock file and in the record of copies start from.
+    pub(super) fn base(&self) -> &Path {
+        if let Some(project) = &self.project {
+            return project;
+        }
+        // The store of a project, named by its root, is the same store.
+        match (self.root.file_name(), self.root.parent()) {
+            (Some(name), Some(project)) if name == OF_PROJECT => project,
+            _ => &self.root,
+        }
+    }
+
     /// `plugins/`: one directory for each package, by its name.
     pub(super) fn packages(&self) -> PathBuf {
         self.root.join("plugins")
@@ -241,6 +253,14 @@ impl Layout {
         .flat_map(|place| place.components())
         .any(|part| matches!(part, Component::Normal(name) if is_git(&name.to_string_lossy())))
     }
+}
+
+/// Whether a place is the directory `above`, or lies in it, links considered.
+pub(super) fn lies_in(place: &Path, above: &Path) -> bool {
+    let above = physical(above);
+    [physical(place), physical(&as_written(place))]
+        .iter()
+        .any(|place| place.starts_with(&above))
 }
 
 /// A path with the links resolved in what of it is there.

@@ -40,6 +40,7 @@ mod disk;
 mod error;
 mod fetch;
 mod folders;
+mod former;
 mod install;
 mod judge;
 mod layout;
@@ -128,20 +129,11 @@ impl Store {
     ///
     /// When the rules cannot be read.
     pub fn open(root: impl Into<PathBuf>) -> Result<Self, Error> {
-        let root = root.into();
-        // The store of a project, named by its root, is the same store.
-        let base = match (root.file_name(), root.parent()) {
-            (Some(name), Some(project)) if name == OF_PROJECT => project.to_owned(),
-            _ => root.clone(),
+        let layout = Layout {
+            root: root.into(),
+            project: None,
         };
-        Self::with(
-            Layout {
-                root,
-                project: None,
-            },
-            base,
-            &[],
-        )
+        Self::with(layout, &[])
     }
 
     /// The store of the project in the directory `project`: its `.agents`. Paths in
@@ -156,19 +148,19 @@ impl Store {
         let rules = project.join(POLICY_FILE);
         let layout = Layout {
             root: project.join(OF_PROJECT),
-            project: Some(project.clone()),
+            project: Some(project),
         };
-        Self::with(layout, project, &[rules])
+        Self::with(layout, &[rules])
     }
 
-    fn with(layout: Layout, base: PathBuf, more_rules: &[PathBuf]) -> Result<Self, Error> {
+    fn with(layout: Layout, more_rules: &[PathBuf]) -> Result<Self, Error> {
         let mut rules = vec![layout.policy()];
         rules.extend_from_slice(more_rules);
         Ok(Self {
             policy: Policy::read(&rules)?,
             rules,
+            base: layout.base().to_owned(),
             layout,
-            base,
             patience: PATIENCE,
             tell: Box::new(|_| {}),
         })

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use super::discarded::Discarded;
-use super::folders::Folders;
+use super::folders::{self, Folders, LeftAlone};
 use super::lock_file::{Entry, name_problem};
 use super::staging::Staging;
 use super::{Error, Store, entry_of};
+use crate::package;
 use crate::source::Stop;
 
 /// A package that was removed.
@@ -51,8 +52,11 @@ impl Store {
         let staging = Staging::create(&self.layout)?;
         let mut next = writer.lock_file.clone();
         next.packages.remove(name);
-        let mut folders = if entry.is_some() {
-            writer.take(name, purge, None, &staging, next)?
+        let mut folders = if let Some(entry) = &entry {
+            let left = self.left_behind(name, entry)?;
+            let mut folders = writer.take(name, purge, None, &staging, next)?;
+            folders.outside.extend(left);
+            folders
         } else {
             super::staging::remove_all(&data).map_err(|error| Error::io("remove", &data, error))?;
             Folders::default()
@@ -98,7 +102,12 @@ impl Store {
         }
         next.packages.insert(name.to_owned(), now);
         let staging = Staging::create(&self.layout)?;
+        let mut gone = entry.clone();
+        gone.folders
+            .retain(|folder| directories.contains(&folder.directory));
+        let left = self.left_behind(name, &gone)?;
         let mut folders = writer.take(name, false, Some(directories.to_vec()), &staging, next)?;
+        folders.outside.extend(left);
         writer.tell_not_deleted(&mut folders);
         Ok(Removed {
             entry: Some(entry),
@@ -106,5 +115,18 @@ impl Store {
             data_kept: false,
             folders,
         })
+    }
+
+    /// What stays behind of the copies of these skills.
+    fn left_behind(&self, name: &str, entry: &Entry) -> Result<Vec<LeftAlone>, Error> {
+        let options = package::Options {
+            drafts: true,
+            ..package::Options::default()
+        };
+        // Of one that is not in place, nobody knows the skills.
+        let package = package::load(&self.layout.package(name), name, &options).ok();
+        let skills = package.iter().flat_map(|package| &package.skills.loaded);
+        let skills = skills.map(|skill| skill.name.as_str());
+        folders::left_behind(&self.layout, name, entry, skills)
     }
 }

@@ -40,6 +40,8 @@ pub struct Verified {
     pub state: State,
     /// What is wrong with its plain skill folders.
     pub folders: Vec<folders::Problem>,
+    /// Whether it was never put in place here, as in the clone of a project.
+    pub is_new_here: bool,
 }
 
 impl Verified {
@@ -116,6 +118,7 @@ impl Store {
                 name: name.to_owned(),
                 state: self.recorded_state(name, &entry),
                 folders: folders::verify(&self.layout, name)?,
+                is_new_here: self.is_new_here(&entry),
                 entry: entry.clone(),
             };
             if found.is_good() || attempt == ATTEMPTS {

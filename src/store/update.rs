@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::install::{Done, Options, Rejected};
+use super::install::{Done, FORMER, Options, Rejected};
 use super::judge::{Judged, Prepared};
 use super::lock_file::Entry;
 use super::policy::Facts;
@@ -151,7 +151,7 @@ impl Store {
             (Some(staging), _) => staging.fetched(),
             (None, scratch) => scratch.clone().unwrap_or_default().join("fetched"),
         };
-        let prepared = match self.prepare(&source, request, &options, &directory)? {
+        let mut prepared = match self.prepare(&source, request, &options, &directory)? {
             Judged::Good(prepared) => *prepared,
             Judged::Bad(rejected) => return Ok(Updated::Rejected(rejected)),
         };
@@ -164,6 +164,8 @@ impl Store {
         let Some(staging) = staging else {
             return self.check(name, before, prepared);
         };
+        let former = directory.with_file_name(FORMER);
+        prepared.former = self.former(&installed, &prepared, request, &former)?;
         let done = self.commit(prepared, staging, request, &options, |now| {
             if now.packages.get(name) == Some(&before) {
                 Ok(())

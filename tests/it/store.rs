@@ -3,6 +3,7 @@
 #[cfg(target_os = "linux")]
 mod aside;
 mod catalogue;
+mod copies;
 mod crash;
 mod fetches;
 mod folders;

@@ -100,7 +100,8 @@ pub(crate) struct Import {
     pub(super) skills_to: Vec<PathBuf>,
 
     /// Copy the scripts of skills, too: programs that a client may run; for what
-    /// --skills-to copies now or has copied before
+    /// --skills-to copies now or has copied before; with --frozen, where the lock
+    /// file has them
     #[arg(long)]
     pub(super) allow_scripts: bool,
 

@@ -16,6 +16,7 @@ use super::super::args::When;
 use super::super::exit::Exit;
 use super::super::failure::{Failure, show};
 use super::super::output;
+use super::copies::Asked;
 use super::gate::{self, Gate};
 use super::{Import, Scratch, Session, json, words};
 
@@ -82,7 +83,7 @@ pub(crate) fn run(arguments: &Import, color: When) -> Result<Exit, Failure> {
             }
             for result in results {
                 if let Ok(Imported::Done(done)) = &result.result {
-                    done_text(done, &store, &gate, arguments.dry_run, out)?;
+                    done_text(done, &store, &gate, arguments, out)?;
                 } else if let Err(failure) = undone_text(result, color, out)? {
                     failures.push(failure.with_way_out(&arguments.place));
                 }
@@ -152,11 +153,16 @@ fn done_text(
     done: &Done,
     store: &Store,
     gate: &Gate,
-    dry_run: bool,
+    arguments: &Import,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    said(done, dry_run, out)?;
-    words::notes(done, &store.package_root(&done.name), dry_run, out)?;
+    let asked = Asked {
+        scripts: arguments.allow_scripts,
+        dry_run: arguments.dry_run,
+    };
+    said(done, asked.dry_run, out)?;
+    let root = store.package_root(&done.name);
+    words::notes(done, &root, &arguments.place, asked, out)?;
     gate::told(&gate.outdated(done), &done.entry.digest, out)
 }
 

@@ -175,7 +175,9 @@ pub(super) fn folders(folders: &Folders) -> Value {
     let copied = folders.copied.iter().map(|copied| {
         json!({
             "path": slashed(&copied.path),
+            "unchanged": copied.is_unchanged,
             "scripts_left_out": copied.scripts_left_out,
+            "scripts_removed": copied.scripts_removed,
             "links_left_out": copied.links_left_out,
         })
     });
@@ -193,9 +195,11 @@ pub(super) fn folders(folders: &Folders) -> Value {
 fn left_alone(left: &LeftAlone) -> Value {
     let why = match left.why {
         WhyAlone::Unasked => "unasked",
+        WhyAlone::CameAlong => "came_along",
         WhyAlone::LeadsOut => "leads_out",
         WhyAlone::Git => "git",
         WhyAlone::Store => "store",
+        WhyAlone::Source => "source",
     };
     json!({"path": slashed(&left.path), "why": why})
 }

@@ -83,11 +83,12 @@ fn as_text(
     for (title, (name, entry)) in titles.iter().zip(&installed.packages) {
         let missing = if store.package_root(name).is_dir() {
             String::new()
+        } else if store.is_new_here(entry) {
+            let frozen = words::command(place, &["import", "--frozen"]);
+            format!("  missing; {frozen} puts it in place")
         } else {
-            format!(
-                "  missing; {} puts it back",
-                words::command(place, &["update", name])
-            )
+            let update = words::command(place, &["update", name]);
+            format!("  missing; {update} puts it back")
         };
         writeln!(out, "{title:width$}  {}{missing}", words::origin(entry))?;
     }

@@ -2,6 +2,7 @@
 //! `remove` and `skills`.
 
 mod args;
+mod copies;
 mod gate;
 mod import;
 mod json;
@@ -256,14 +257,11 @@ impl Failure {
             return self;
         };
         let hint = match &*error {
-            store::Error::Folders { name, problems } => {
-                let above = problems.first().and_then(|found| found.path.parent());
-                let above = failure::show(above.unwrap_or(Path::new("DIR")));
-                let stop = words::command(place, &["remove", name, "--skills-to", &above]);
-                Some(format!(
-                    "move it away, or name another directory; to copy its skills there no more: {stop}"
-                ))
-            }
+            store::Error::Folders {
+                name,
+                problems,
+                recorded,
+            } => Some(copies::ways_out(place, name, problems, recorded)),
             store::Error::OtherWanted { name, wanted, .. }
             | store::Error::FrozenOther { name, wanted, .. } => {
                 Some(words::command(place, &["update", name, "--to", wanted]))

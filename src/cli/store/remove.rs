@@ -12,7 +12,7 @@ use apkit::store::{self, Removed, Store};
 use super::super::exit::Exit;
 use super::super::failure::{Failure, show};
 use super::super::output;
-use super::{Remove, Session, json, words};
+use super::{Remove, Session, copies, json, words};
 
 /// One package and what came of it.
 struct Line {
@@ -97,7 +97,7 @@ fn as_text(
         writeln!(out, "{title} stays; its skills are no longer copied")?;
     }
     words::discarded(&removed.discarded, out)?;
-    words::folders(&removed.folders, false, out)?;
+    copies::others(&removed.folders, false, out)?;
     if removed.data_kept {
         writeln!(
             out,

@@ -13,6 +13,7 @@ use super::super::exit::Exit;
 use super::super::failure::Failure;
 use super::super::output;
 use super::args::Place;
+use super::copies::Asked;
 use super::gate::{self, Gate};
 use super::{Scratch, Session, Update, json, words};
 
@@ -161,7 +162,8 @@ fn as_text(
                 Outcome::Repaired => writeln!(out, "{name}: put back as it was")?,
                 _ => writeln!(out, "{name}: updated, {step}")?,
             }
-            words::notes(&done, &store.package_root(&done.name), false, out)?;
+            let root = store.package_root(&done.name);
+            words::notes(&done, &root, place, Asked::default(), out)?;
             gate::told(&gate.outdated(&done), &done.entry.digest, out)?;
         }
         Ok(Updated::Rejected(rejected)) => {

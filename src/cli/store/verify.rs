@@ -95,7 +95,10 @@ fn as_text(found: &Verified, place: &Place, out: &mut dyn Write) -> io::Result<(
     for problem in &found.folders {
         writeln!(out, "  {} {}", show(&problem.path), problem.problem)?;
     }
-    if !found.is_good() {
+    if found.is_new_here && matches!(found.state, State::Missing) {
+        let frozen = words::command(place, &["import", "--frozen"]);
+        writeln!(out, "  {frozen} puts it in place as the lock file has it")?;
+    } else if !found.is_good() {
         let update = words::command(place, &["update", &found.name]);
         let in_the_way = found.folders.iter().any(|folder| folder.is_in_the_way);
         let first = if in_the_way {

@@ -10,14 +10,13 @@ use apkit::diagnostic::Severity;
 use apkit::package::{Package, Report};
 use apkit::render::{text, visible};
 use apkit::source::Resolved;
-use apkit::store::{
-    Discarded, Done, Entry, Folders, LeftAlone, Rejected, Rewritten, WhyAlone, shown_version,
-};
+use apkit::store::{Discarded, Done, Entry, Rejected, Rewritten, shown_version};
 
 use super::super::args::When;
 use super::super::failure::show;
 use super::super::screen;
 use super::args::Place;
+use super::copies::{self, Asked};
 
 /// Digits of a commit or digest that are shown.
 const SHORT: usize = 12;
@@ -153,10 +152,11 @@ pub(super) fn components(package: &Package) -> String {
 pub(super) fn notes(
     done: &Done,
     root: &Path,
-    dry_run: bool,
+    place: &Place,
+    asked: Asked,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let judged = if dry_run {
+    let judged = if asked.dry_run {
         done.entry.source.to_string()
     } else {
         from_here(root)
@@ -171,7 +171,8 @@ pub(super) fn notes(
     findings(&done.package, &judged, out)?;
     left_out(&done.left_out, out)?;
     discarded(&done.discarded, out)?;
-    folders(&done.folders, dry_run, out)
+    copies::made(done, place, asked, out)?;
+    copies::others(&done.folders, asked.dry_run, out)
 }
 
 /// What of its source a package lacks.
@@ -238,57 +239,6 @@ pub(super) fn discarded(discarded: &Discarded, out: &mut dyn Write) -> io::Resul
         "  which files were changed since it was imported cannot be told, as apkit's list of them is missing"
     )?;
     listed("other than in the new content, and gone now", items, out)
-}
-
-/// What became of plain skill folders.
-pub(super) fn folders(folders: &Folders, dry_run: bool, out: &mut dyn Write) -> io::Result<()> {
-    let would = if dry_run { "would be " } else { "" };
-    for copied in &folders.copied {
-        writeln!(out, "  skill {would}copied to {}", show(&copied.path))?;
-        listed(
-            "scripts left out, --allow-scripts copies them",
-            copied.scripts_left_out.clone(),
-            out,
-        )?;
-        listed("links left out", copied.links_left_out.clone(), out)?;
-    }
-    for there in &folders.already_there {
-        writeln!(
-            out,
-            "  {} holds this skill already and is yours; no update or removal touches it",
-            show(there)
-        )?;
-    }
-    for removed in &folders.removed {
-        writeln!(out, "  {would}removed {}", show(removed))?;
-    }
-    for kept in &folders.kept {
-        writeln!(
-            out,
-            "  {} was changed and is kept; it is yours now",
-            show(kept)
-        )?;
-    }
-    for left in &folders.not_deleted {
-        writeln!(
-            out,
-            "  {}, an earlier copy of a skill, {}; the next change tries again, unless you delete it",
-            show(&left.path),
-            visible(&left.problem)
-        )?;
-    }
-    for LeftAlone { path, why } in &folders.outside {
-        let why = match why {
-            WhyAlone::Unasked => {
-                "which only the lock file asks for; import with --skills-to copies them there"
-            }
-            WhyAlone::LeadsOut => "as a link on the way leads out of the project",
-            WhyAlone::Git => "as git keeps its own files there",
-            WhyAlone::Store => "as the store keeps its own files there",
-        };
-        writeln!(out, "  {} is left alone, {why}", show(path))?;
-    }
-    Ok(())
 }
 
 /// One line for each, a few of many.

@@ -82,6 +82,7 @@ fn undeleted(path: &Path, error: &io::Error) -> Problem {
         path: path.to_owned(),
         problem: format!("cannot be deleted: {error}"),
         is_in_the_way: false,
+        owner: None,
     }
 }
 

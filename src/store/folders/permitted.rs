@@ -6,7 +6,8 @@ use super::plan::Wanted;
 use super::record::Record;
 use super::{LeftAlone, WhyAlone};
 use crate::archive::EntryPath;
-use crate::store::layout::{Layout, is_inside};
+use crate::source::Source;
+use crate::store::layout::{Layout, is_inside, lies_in};
 use crate::store::lock_file::Folder;
 
 /// What the name of a directory ends with that a lock file alone may have skills
@@ -36,6 +37,8 @@ pub(super) fn permitted(
             Some(WhyAlone::Git)
         } else if layout.is_own(directory) {
             Some(WhyAlone::Store)
+        } else if matches!(wanted.source, Source::Directory(from) if lies_in(directory, from)) {
+            Some(WhyAlone::Source)
         } else if layout.leads_out(directory) {
             Some(WhyAlone::LeadsOut)
         } else if !is_asked && before.is_none() && !is_for_skills(directory, wanted.base) {

@@ -2,7 +2,6 @@
 //! their places, before anything of the store changes; then only names change.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,35 +10,51 @@ use super::copy::copy;
 use super::permitted::permitted;
 use super::record::{Ours, Record};
 use super::removal::withdraw;
+use super::temporary::{Made, Temporary};
 use super::{Copied, Folders, Found, LeftAlone, Problem, now, swap};
 use crate::archive::Tree;
 use crate::package::Skill;
+use crate::source::Source;
 use crate::store::Error;
 use crate::store::change::Writer;
+use crate::store::former::Former;
 use crate::store::layout::Layout;
-use crate::store::lock_file::Folder;
+use crate::store::lock_file::{Folder, LockFile};
 use crate::store::staging::remove_all;
 
 /// What folders are planned for.
 pub(in crate::store) struct Wanted<'a> {
     /// The name of the package.
     pub(in crate::store) name: &'a str,
+    /// Where it comes from.
+    pub(in crate::store) source: &'a Source,
     /// Where its tree lies now.
     pub(in crate::store) root: &'a Path,
     /// Its skills.
     pub(in crate::store) skills: &'a [Skill],
     /// Where the lock file will say that they are copied to.
     pub(in crate::store) folders: &'a [Folder],
-    /// Where the lock file says it until now.
-    pub(in crate::store) recorded: &'a [Folder],
+    /// What the lock file says until now.
+    pub(in crate::store) installed: &'a LockFile,
     /// Which of these the user asks for now.
     pub(in crate::store) asked: &'a [Folder],
     /// Whether the user allows scripts now, wherever the lock file has them.
     pub(in crate::store) scripts: bool,
     /// Below this directory, skills are copied to wherever the lock file says.
     pub(in crate::store) base: &'a Path,
+    /// The content that the lock file names until now, if copies of it may have come
+    /// along.
+    pub(in crate::store) former: Option<&'a Former>,
     /// Copies go here, to be looked at only; else beside their places.
     pub(in crate::store) scratch: Option<&'a Path>,
+}
+
+impl<'a> Wanted<'a> {
+    /// Where the lock file says until now that its skills are copied to.
+    fn recorded(&self) -> &'a [Folder] {
+        let entry = self.installed.packages.get(self.name);
+        entry.map_or(&[], |entry| &entry.folders)
+    }
 }
 
 /// What the folders will be. Dropped, it leaves nothing behind.
@@ -77,7 +92,11 @@ enum Standing {
     /// The same as the copy, and not ours.
     Same,
     /// Something else, and why it is not replaced.
-    Occupied(String),
+    Occupied {
+        problem: String,
+        /// The other package that has the place.
+        owner: Option<String>,
+    },
 }
 
 impl Plan {
@@ -98,8 +117,8 @@ impl Plan {
         let before = record.allowed.remove(wanted.name).unwrap_or_default();
         // What the lock file says was copied there, and this machine has not seen yet,
         // came along with the lock file.
-        let came_along: HashSet<PathBuf> = wanted
-            .recorded
+        let recorded = wanted.recorded();
+        let came_along: HashSet<PathBuf> = recorded
             .iter()
             .map(|folder| folder.directory.clone())
             .filter(|directory| !before.contains_key(directory))
@@ -126,6 +145,7 @@ impl Plan {
             _made: Vec::new(),
             record,
         };
+        plan.adopt(layout, &permitted, wanted)?;
         let places = plan.build_at(layout, &permitted, wanted)?;
         let mut problems = Vec::new();
         let pairs = permitted
@@ -138,19 +158,19 @@ impl Plan {
                 .map_err(|error| Error::io("read", wanted.root, error))?;
             let place = folder.directory.join(&skill.name);
             let to = Temporary(to);
-            let mut copied = Copied {
-                path: place,
-                scripts_left_out: Vec::new(),
-                links_left_out: Vec::new(),
-            };
+            let mut copied = Copied::to(place);
             let digest = plan.copy(&root, skill, folder, wanted, &to.0, &mut copied)?;
-            let standing = plan.standing(&copied.path, &digest);
+            plan.take_over(&copied.path, wanted.installed);
+            let there = now(&copied.path);
+            copied.compare(&there, &digest);
+            let standing = plan.standing(&copied.path, &digest, &there);
             let is_theirs = matches!(standing, Standing::Same);
-            if let Standing::Occupied(problem) = standing {
+            if let Standing::Occupied { problem, owner } = standing {
                 problems.push(Problem {
                     path: copied.path.clone(),
                     problem,
                     is_in_the_way: true,
+                    owner,
                 });
             }
             plan.items.push(Item {
@@ -161,8 +181,12 @@ impl Plan {
             });
         }
         if !problems.is_empty() {
-            let name = plan.name;
-            return Err(Error::Folders { name, problems });
+            let recorded = recorded.iter().map(|folder| folder.directory.clone());
+            return Err(Error::Folders {
+                name: plan.name,
+                problems,
+                recorded: recorded.collect(),
+            });
         }
         plan.gone = plan.no_longer_wanted();
         Ok(plan)
@@ -196,6 +220,24 @@ impl Plan {
             self.record.aside.extend(places.iter().cloned());
         }
         Ok(places)
+    }
+
+    /// Where a copy is made that is looked at and deleted again. It is dropped before
+    /// what keeps its place written down.
+    fn try_at(
+        &mut self,
+        layout: &Layout,
+        place: &Path,
+        wanted: &Wanted<'_>,
+    ) -> Result<(Option<Built>, Temporary), Error> {
+        if let Some(scratch) = wanted.scratch {
+            let to = scratch.join("folder");
+            remove_all(&to).map_err(|error| Error::io("remove", &to, error))?;
+            return Ok((None, Temporary(to)));
+        }
+        let to = free_new(place, &mut self.left)?;
+        let built = Built::at(vec![to.clone()], layout)?;
+        Ok((Some(built), Temporary(to)))
     }
 
     /// Copies a skill, and gives the digest of the copy. Scripts that are not allowed
@@ -243,21 +285,96 @@ impl Plan {
             .collect()
     }
 
+    /// Makes those copies ours that came along with the lock file and are, to the byte,
+    /// what the content gives that it names until now.
+    fn adopt(
+        &mut self,
+        layout: &Layout,
+        permitted: &[Folder],
+        wanted: &Wanted<'_>,
+    ) -> Result<(), Error> {
+        let Some(former) = wanted.former else {
+            return Ok(());
+        };
+        let root = former
+            .root
+            .canonicalize()
+            .map_err(|error| Error::io("read", &former.root, error))?;
+        for Folder { directory, .. } in permitted {
+            let is_about = |recorded: &&Folder| recorded.directory == *directory;
+            let recorded = wanted.recorded().iter().find(is_about);
+            let Some(recorded) = recorded.filter(|_| self.came_along.contains(directory)) else {
+                continue;
+            };
+            for skill in &former.skills {
+                let place = directory.join(&skill.name);
+                let is_known = {
+                    let mut known = self.record.packages.values().chain([&self.ours]);
+                    known.any(|places| places.contains_key(&place))
+                };
+                let there = match now(&place) {
+                    Found::Tree(there) if !is_known => there,
+                    _ => continue,
+                };
+                for scripts in [false, true] {
+                    // No more than the lock file has copied.
+                    if scripts && !recorded.scripts {
+                        continue;
+                    }
+                    let (_built, to) = self.try_at(layout, &place, wanted)?;
+                    let mut copied = Copied::to(place.clone());
+                    let copy = copy(&root, skill, scripts, &to.0, &mut copied)?;
+                    if copy.digest().to_string() == there {
+                        self.ours.insert(place, vec![there]);
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a place ours that another package has by the record alone: the lock file
+    /// has its skills copied there no more, and so neither does an update of it.
+    fn take_over(&mut self, place: &Path, installed: &LockFile) {
+        let above = place.parent().unwrap_or(place);
+        for (other, places) in &mut self.record.packages {
+            let entry = installed.packages.get(other);
+            let mut directories = entry.iter().flat_map(|entry| &entry.folders);
+            if directories.any(|folder| folder.directory == above) {
+                continue;
+            }
+            let before = places.remove(place).unwrap_or_default();
+            if !before.is_empty() {
+                let known = self.ours.entry(place.to_owned()).or_default();
+                known.splice(..0, before);
+            }
+        }
+        self.record.packages.retain(|_, places| !places.is_empty());
+    }
+
     /// Whether a folder may be written. One that we did not make is not ours, not even
     /// if it holds the same, unless the lock file that came along says so.
-    fn standing(&self, place: &Path, digest: &str) -> Standing {
+    fn standing(&self, place: &Path, digest: &str, there: &Found) -> Standing {
         let mut others = self.record.packages.iter();
         if let Some((other, _)) = others.find(|(_, folders)| folders.contains_key(place)) {
-            let problem = format!("is the copy of a skill of the package {other}");
-            return Standing::Occupied(problem);
+            // It stays theirs, also while it is gone: their next update puts it back.
+            let what = match there {
+                Found::Nothing => "is kept for",
+                _ => "is",
+            };
+            return Standing::Occupied {
+                problem: format!("{what} the copy of a skill of the package {other}"),
+                owner: Some(other.clone()),
+            };
         }
         let ours = self.ours.get(place);
-        let problem = match now(place) {
+        let problem = match there {
             Found::Nothing => return Standing::Free,
-            Found::Tree(there) if ours.is_some_and(|ours| ours.contains(&there)) => {
+            Found::Tree(there) if ours.is_some_and(|ours| ours.contains(there)) => {
                 return Standing::Free;
             }
-            Found::Tree(there) if there == digest => {
+            Found::Tree(there) if *there == digest => {
                 let above = place.parent().unwrap_or(place);
                 return match self.came_along.contains(above) {
                     true => Standing::Free,
@@ -267,7 +384,10 @@ impl Plan {
             _ if ours.is_some() => "was changed since apkit put it there",
             _ => "is there already, and apkit has not put it there",
         };
-        Standing::Occupied(problem.to_owned())
+        Standing::Occupied {
+            problem: problem.to_owned(),
+            owner: None,
+        }
     }
 
     /// Whether a folder is neither as it was left nor as it will be.
@@ -353,11 +473,13 @@ impl Plan {
         let mut result = Folders::default();
         for item in self.items.iter().filter(|item| !item.is_theirs) {
             let place = &item.copied.path;
-            if let Standing::Occupied(problem) = self.standing(place, &item.digest) {
+            let there = now(place);
+            let standing = self.standing(place, &item.digest, &there);
+            if let Standing::Occupied { problem, .. } = standing {
                 let error = io::Error::other(format!("it {problem}"));
                 return Err(Error::io("replace", place, error));
             }
-            if !matches!(now(place), Found::Tree(there) if there == item.digest) {
+            if !matches!(there, Found::Tree(there) if there == item.digest) {
                 let before = swap(&item.copy.0, place)?;
                 let left = before.and_then(|before| delete(&before));
                 result.not_deleted.extend(left);
@@ -393,32 +515,14 @@ impl Plan {
     }
 }
 
-/// A directory that goes away with the value.
-struct Temporary(PathBuf);
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = remove_all(&self.0);
-    }
-}
-
-/// Directories that were made, the innermost first. Those that hold nothing go away
-/// with the value.
-struct Made(Vec<PathBuf>);
-
-impl Made {
-    fn directory(path: &Path) -> Result<Self, Error> {
-        let missing = path.ancestors().take_while(|above| !above.exists());
-        let made = Self(missing.map(Path::to_owned).collect());
-        fs::create_dir_all(path).map_err(|error| Error::io("make", path, error))?;
-        Ok(made)
-    }
-}
-
-impl Drop for Made {
-    fn drop(&mut self) {
-        for directory in &self.0 {
-            let _ = fs::remove_dir(directory);
+impl Copied {
+    /// Compares it with what stands in its place until now.
+    fn compare(&mut self, there: &Found, digest: &str) {
+        if let Found::Tree(there) = there {
+            self.is_unchanged = there == digest;
+            let left_out = self.scripts_left_out.iter();
+            let stands = |script: &&String| self.path.join(script).symlink_metadata().is_ok();
+            self.scripts_removed = left_out.filter(stands).cloned().collect();
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +43,23 @@ pub(super) struct Record {
 }
 
 impl Record {
+    /// Whether skills of package `name` were copied to `directory` here before.
+    pub(super) fn has_seen(&self, name: &str, directory: &Path) -> bool {
+        let allowed = self.allowed.get(name);
+        allowed.is_some_and(|allowed| allowed.contains_key(directory))
+    }
+
+    /// The same with its paths made others.
+    fn with_paths(&self, other: impl Fn(&Path) -> PathBuf) -> Self {
+        Self {
+            record_version: self.record_version,
+            mark: self.mark.clone(),
+            packages: renamed(&self.packages, &other),
+            allowed: renamed(&self.allowed, &other),
+            aside: self.aside.iter().map(|path| other(path)).collect(),
+        }
+    }
+
     fn new(layout: &Layout) -> Self {
         Self {
             record_version: VERSION,
@@ -70,9 +87,13 @@ impl Record {
             return Ok(Self::new(layout));
         }
         if record.record_version == VERSION {
+            let base = layout.base();
             Ok(Self {
                 mark: layout.mark(),
-                ..record
+                ..record.with_paths(|path| match path.as_os_str().is_empty() {
+                    true => base.to_owned(),
+                    false => base.join(path),
+                })
             })
         } else {
             let error = io::Error::other("it was written by another version of apkit");
@@ -82,13 +103,13 @@ impl Record {
 
     pub(super) fn write(&self, layout: &Layout) -> Result<(), Error> {
         let path = layout.folders();
-        disk::replace(&path, &self.text(&path)?)
+        disk::replace(&path, &self.text(layout, &path)?)
     }
 
     /// Writes it beside the one that is, to take its place later.
     pub(super) fn write_next(&self, layout: &Layout) -> Result<(), Error> {
         let path = layout.next_folders();
-        disk::write_whole(&path, &self.text(&path)?)
+        disk::write_whole(&path, &self.text(layout, &path)?)
     }
 
     /// Adds to the one that was written beside it, if there is one.
@@ -102,7 +123,7 @@ impl Record {
         }
         let mut record = Self::read_from(path.clone(), layout)?;
         record.aside.extend(aside);
-        disk::replace(&path, &record.text(&path)?)
+        disk::replace(&path, &record.text(layout, &path)?)
     }
 
     /// Gives the one that was written beside it its name, if there is one.
@@ -116,8 +137,32 @@ impl Record {
         }
     }
 
-    fn text(&self, path: &Path) -> Result<Vec<u8>, Error> {
-        serde_json::to_vec_pretty(self)
+    /// Paths below the base are written from there, as in the lock file: the project
+    /// may be renamed.
+    fn text(&self, layout: &Layout, path: &Path) -> Result<Vec<u8>, Error> {
+        let base = layout.base();
+        let written = self.with_paths(|path| match path.strip_prefix(base) {
+            // Not below it.
+            Ok(below) if below.components().any(|part| part == Component::ParentDir) => {
+                path.to_owned()
+            }
+            Ok(below) => below.to_owned(),
+            Err(_) => path.to_owned(),
+        });
+        serde_json::to_vec_pretty(&written)
             .map_err(|error| Error::io("write", path, io::Error::other(error)))
     }
+}
+
+/// By package, by path: the same with other paths.
+fn renamed<T: Clone>(
+    packages: &BTreeMap<String, BTreeMap<PathBuf, T>>,
+    other: impl Fn(&Path) -> PathBuf,
+) -> BTreeMap<String, BTreeMap<PathBuf, T>> {
+    let packages = packages.iter().map(|(name, paths)| {
+        let paths = paths.iter();
+        let paths = paths.map(|(path, value)| (other(path), value.clone()));
+        (name.clone(), paths.collect())
+    });
+    packages.collect()
 }
