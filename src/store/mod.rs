@@ -40,6 +40,7 @@ mod disk;
 mod error;
 mod fetch;
 mod folders;
+mod foreseen;
 mod install;
 mod judge;
 mod layout;
@@ -59,6 +60,7 @@ pub use catalogue::{Available, Catalogue, InstalledSkill, ShownSkill};
 pub use discarded::Discarded;
 pub use error::Error;
 pub use folders::{Copied, Folders, LeftAlone, Problem, WhyAlone};
+pub use foreseen::Foreseen;
 pub use install::{Done, Imported, Options, Outcome, Rejected};
 pub use lock_file::{Entry, Folder, LockFile, LockFileError, Mode, SCHEMA as LOCK_SCHEMA};
 pub use policy::{

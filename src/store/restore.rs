@@ -29,14 +29,25 @@ impl Store {
         options: &Options,
     ) -> Result<Vec<Restored>, Error> {
         let installed = self.recorded(request.stop)?;
-        let restored = installed.packages.iter().map(|(name, entry)| {
-            let result = self.restore_one(name, entry, request, options);
-            Restored {
+        let mut options = options.clone();
+        let scratch = options.dry_run.clone();
+        let mut restored = Vec::new();
+        for (at, (name, entry)) in installed.packages.iter().enumerate() {
+            // What one brought must not be in the way of the next.
+            options.dry_run = scratch.as_ref().map(|scratch| scratch.join(at.to_string()));
+            if let Some(own) = &options.dry_run {
+                std::fs::create_dir_all(own).map_err(|error| Error::io("make", own, error))?;
+            }
+            let result = self.restore_one(name, entry, request, &options);
+            if let (Some(_), Ok(Imported::Done(done))) = (&scratch, &result) {
+                options.foreseen.add(done);
+            }
+            restored.push(Restored {
                 name: name.clone(),
                 result,
-            }
-        });
-        Ok(restored.collect())
+            });
+        }
+        Ok(restored)
     }
 
     /// Imports `source` only if the lock file names it, with the content recorded.

@@ -4,6 +4,7 @@
 mod aside;
 mod catalogue;
 mod crash;
+mod dry_run;
 mod fetches;
 mod folders;
 mod import;

@@ -9,7 +9,7 @@ use apkit::package::discover;
 use apkit::render::visible;
 use apkit::source::Source;
 use apkit::store::{
-    self, Done, Folder, Imported, Options, Outcome, Store, VersionChange, shown_version,
+    self, Done, Folder, Foreseen, Imported, Options, Outcome, Store, VersionChange, shown_version,
 };
 
 use super::super::args::When;
@@ -44,11 +44,16 @@ pub(crate) fn run(arguments: &Import, color: When) -> Result<Exit, Failure> {
             result: restored.result,
         }));
     }
+    let mut foreseen = Foreseen::default();
     for text in &arguments.sources {
         // What one brought must not be in the way of the next.
         let scratch = scratch(arguments)?;
-        let options = options(arguments, &session, scratch.as_ref());
+        let mut options = options(arguments, &session, scratch.as_ref());
+        options.foreseen = foreseen.clone();
         let result = one(text, arguments.frozen, &store, &session, &options);
+        if let (true, Ok(Imported::Done(done))) = (arguments.dry_run, &result) {
+            foreseen.add(done);
+        }
         results.push(Line {
             asked: Source::shown(text),
             result,
@@ -112,6 +117,7 @@ fn options(arguments: &Import, session: &Session, scratch: Option<&Scratch>) -> 
         folders: folders.collect(),
         allow_scripts: arguments.allow_scripts,
         dry_run: scratch.map(|scratch| scratch.path().to_owned()),
+        foreseen: Foreseen::default(),
     }
 }
 
