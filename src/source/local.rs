@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::builtin::{Builtin, Program};
 use super::integrity::{Found, Hasher, Integrity};
 use super::{ArchiveFile, Error, Fetched, Request, Resolved, Stop};
-use crate::archive::{Limits, Stage, copy_directory, root_of, unpack};
+use crate::archive::{Limits, Stage, below_top, copy_directory, root_of, unpack};
 use crate::sys;
 
 pub(super) fn directory(
@@ -22,6 +22,7 @@ pub(super) fn directory(
     copy_directory(path, &mut stage)?;
     Ok(Fetched {
         staged: stage.finish("")?,
+        sub_path: None,
         resolved: Resolved::Content,
         is_weak: false,
     })
@@ -53,8 +54,10 @@ pub(super) fn archive(
     unpack(&mut file, &mut stage)?;
     let sub_path = archive.sub_path.as_ref().map(|path| path.as_str());
     let root = root_of(&stage, sub_path)?;
+    let sub_path = below_top(&stage, &root);
     Ok(Fetched {
         staged: stage.finish(&root)?,
+        sub_path,
         resolved: Resolved::Archive {
             integrity: found.pin(),
         },
@@ -75,6 +78,7 @@ pub(super) fn builtin(
     }
     Ok(Fetched {
         staged: stage.finish("")?,
+        sub_path: None,
         resolved: Resolved::Content,
         is_weak: false,
     })

@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use grammar::{ArchiveFile, Kind, NoSource, Source, same_host};
 
-use crate::archive::{Count, Limits, Links, Refusal, Stage, Staged};
+use crate::archive::{Count, EntryPath, Limits, Links, Refusal, Stage, Staged};
 use crate::net::ErrorKind;
 
 /// What of the process environment a fetch may know. The program fills it; the
@@ -156,6 +156,9 @@ pub type Permit<'a> = &'a crate::net::Permit;
 pub struct Fetched {
     /// Its files, in a directory of ours.
     pub staged: Staged,
+    /// The directory of the source that it is, in the one spelling that is recorded:
+    /// without the directory that holds all of an archive.
+    pub sub_path: Option<EntryPath>,
     /// Which content it is.
     pub resolved: Resolved,
     /// Whether nothing but the SHA-1 digest of a registry says that it is the right
@@ -253,9 +256,22 @@ impl Error {
 /// When the source cannot be reached, its content is refused, or it is not what
 /// `request` pins. What is in `staging` then is of no use.
 pub fn fetch(source: &Source, request: &Request<'_>, staging: &Path) -> Result<Fetched, Error> {
-    if request.stop.is_requested() {
+    unless_stopped(request.stop, || bring(source, request, staging))
+}
+
+/// What a transport says of an end that the user wanted reads like a fault of the
+/// network, which it is not.
+fn unless_stopped<T>(stop: &Stop, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    if stop.is_requested() {
         return Err(Error::Interrupted);
     }
+    work().map_err(|error| match stop.is_requested() {
+        true => Error::Interrupted,
+        false => error,
+    })
+}
+
+fn bring(source: &Source, request: &Request<'_>, staging: &Path) -> Result<Fetched, Error> {
     let name = source.name();
     request.progress.begin(name.as_deref().unwrap_or_default());
     // Archives are made for passing on; in a repository or directory, links to
@@ -286,10 +302,10 @@ pub fn fetch(source: &Source, request: &Request<'_>, staging: &Path) -> Result<F
 ///
 /// When the source cannot be reached or names nothing that is there.
 pub fn latest(source: &Source, request: &Request<'_>) -> Result<Option<Resolved>, Error> {
-    match source {
+    unless_stopped(request.stop, || match source {
         Source::Git(git) => Ok(Some(git::latest(git, request)?)),
         Source::Npm(npm) => Ok(Some(npm::latest(npm, request)?)),
         Source::ArchiveFile(file) => Ok(Some(local::integrity(file, request.stop)?)),
         Source::Directory(_) | Source::RemoteArchive(_) | Source::Builtin(_) => Ok(None),
-    }
+    })
 }

@@ -2,7 +2,7 @@
 
 use super::install::{Imported, Options};
 use super::lock_file::{Entry, LockFile};
-use super::{Error, Store};
+use super::{Error, Store, from_source};
 use crate::package::Package;
 use crate::source::{Request, Source, Stop};
 
@@ -63,11 +63,7 @@ impl Store {
         options: &Options,
     ) -> Result<Imported, Error> {
         let installed = self.recorded(request.stop)?;
-        let found = installed
-            .packages
-            .iter()
-            .find(|(_, entry)| entry.source.key() == source.key());
-        match found {
+        match from_source(&installed, source) {
             Some((_, entry)) if entry.other_wanted(source).is_some() => {
                 Err(Error::Frozen(format!(
                     "{} names {} instead, and --frozen allows nothing else",
@@ -125,12 +121,10 @@ impl Frozen<'_> {
             // One that was edited by hand and says two things means neither.
             return match self.entry.contradiction(package) {
                 None => Ok(()),
-                Some(problem) => Err(Error::Frozen(format!(
-                    "{problem}; an update corrects the lock file"
-                ))),
+                Some(problem) => Err(Error::NotAsLocked(problem)),
             };
         }
-        Err(Error::Frozen(format!(
+        Err(Error::NotAsLocked(format!(
             "the lock file names {} with the content {wanted}, and what is there is {name} with {digest}",
             self.name
         )))

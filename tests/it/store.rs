@@ -17,4 +17,5 @@ mod sources;
 #[cfg(unix)]
 mod stranger;
 mod update;
+mod way_out;
 pub(crate) mod world;

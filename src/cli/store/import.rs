@@ -7,9 +7,10 @@ use serde_json::{Map, Value, json};
 
 use apkit::package::discover;
 use apkit::render::visible;
-use apkit::source::Source;
+use apkit::source::{self, Source, git, npm, remote};
 use apkit::store::{
-    self, Done, Folder, Foreseen, Imported, Options, Outcome, Store, VersionChange, shown_version,
+    self, Done, Entry, Folder, Foreseen, Imported, Options, Outcome, Store, VersionChange,
+    shown_version,
 };
 
 use super::super::args::When;
@@ -22,6 +23,8 @@ use super::{Import, Scratch, Session, json, words};
 /// One package, as asked for, and what came of it.
 struct Line {
     asked: String,
+    /// What moves on where the lock file cannot be followed.
+    way_out: Option<String>,
     result: Result<Imported, store::Error>,
 }
 
@@ -40,6 +43,13 @@ pub(crate) fn run(arguments: &Import, color: When) -> Result<Exit, Failure> {
             .restore(&session.request(), &options)
             .map_err(|error| Failure::store("restore".to_owned(), error))?;
         results.extend(restored.into_iter().map(|restored| Line {
+            way_out: moves_on(
+                &restored.result,
+                &restored.name,
+                &store,
+                &session,
+                arguments,
+            ),
             asked: restored.name,
             result: restored.result,
         }));
@@ -56,6 +66,7 @@ pub(crate) fn run(arguments: &Import, color: When) -> Result<Exit, Failure> {
         }
         results.push(Line {
             asked: Source::shown(text),
+            way_out: moves_on(&result, text, &store, &session, arguments),
             result,
         });
         if session.stop().is_requested() {
@@ -88,8 +99,11 @@ pub(crate) fn run(arguments: &Import, color: When) -> Result<Exit, Failure> {
             for result in results {
                 if let Ok(Imported::Done(done)) = &result.result {
                     done_text(done, &store, &gate, arguments.dry_run, out)?;
-                } else if let Err(failure) = undone_text(result, color, out)? {
-                    failures.push(failure.with_way_out(&arguments.place));
+                    continue;
+                }
+                let way_out = result.way_out.clone();
+                if let Err(failure) = undone_text(result, color, out)? {
+                    failures.push(failure.with_way_out(&arguments.place).or_by(way_out));
                 }
             }
             Ok(())
@@ -142,6 +156,64 @@ fn one(
         store.import_frozen(&source, &request, options)
     } else {
         store.import(&source, &request, options)
+    }
+}
+
+/// The command that takes what a source has now, where it no longer has what the
+/// lock file demands.
+fn moves_on(
+    result: &Result<Imported, store::Error>,
+    asked: &str,
+    store: &Store,
+    session: &Session,
+    arguments: &Import,
+) -> Option<String> {
+    let Err(error) = result else {
+        return None;
+    };
+    if !arguments.frozen {
+        return None;
+    }
+    let name = (store.name_of(asked, session.environment(), session.stop())).ok()?;
+    let entry = store
+        .installed(session.stop())
+        .ok()?
+        .packages
+        .remove(&name)?;
+    let to = elsewhere(error, &entry)?;
+    let words = [&["update", name.as_str()][..], to].concat();
+    let command = words::command(&arguments.place, &words);
+    Some(format!(
+        "{command} takes what is there now, if you trust that"
+    ))
+}
+
+/// How an update gets past content that is gone or was replaced; nothing if that is
+/// not what failed.
+fn elsewhere(error: &store::Error, entry: &Entry) -> Option<&'static [&'static str]> {
+    // An update stays with the one content that its source names.
+    let names_it = |id: &str| {
+        entry
+            .source
+            .wanted()
+            .is_some_and(|wanted| id.starts_with(wanted))
+    };
+    match error {
+        store::Error::NotAsLocked(_) => Some(&[]),
+        store::Error::Fetch(error) => match error {
+            source::Error::Npm(npm::Error::Unpublished { version, .. }) if names_it(version) => {
+                Some(&["--to", "latest"])
+            }
+            source::Error::Git(git::Error::NoCommit { id }) if names_it(id) => {
+                Some(&["--to", "HEAD"])
+            }
+            source::Error::Integrity { .. }
+            | source::Error::Npm(npm::Error::Unpublished { .. } | npm::Error::Replaced { .. })
+            | source::Error::Git(git::Error::NoCommit { .. })
+            | source::Error::Remote(remote::Error::Replaced { .. }) => Some(&[]),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -247,4 +247,16 @@ impl Failure {
         };
         Self::Store { what, error, hint }
     }
+
+    /// With this way out, if there is none yet.
+    fn or_by(self, way_out: Option<String>) -> Self {
+        match self {
+            Self::Store { what, error, hint } => Self::Store {
+                what,
+                error,
+                hint: hint.or(way_out),
+            },
+            other => other,
+        }
+    }
 }

@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Verify) -> Result<Exit, Failure> {
         for stray in &strays {
             writeln!(
                 out,
-                "{}: the lock file does not name it; apkit has not put it into {}",
+                "{}: the lock file does not name it; apkit has not put it into {}: move it away or delete it",
                 visible(stray),
                 show(&store.root().join("plugins"))
             )?;
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Verify) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn word(state: &State) -> &'static str {
+pub(super) fn word(state: &State) -> &'static str {
     match state {
         State::Intact => "intact",
         State::Missing => "missing",

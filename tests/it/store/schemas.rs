@@ -124,8 +124,9 @@ fn every_outcome_of_import_and_update_keeps_to_its_schema() {
     update(0, &[]);
     world.lock();
     imports.assert("installed updated repaired recorded unchanged rejected denied failed");
-    updates
-        .assert("current available updated repaired recorded rejected denied unreachable failed");
+    updates.assert(
+        "current available repairable updated repaired recorded rejected denied unreachable failed",
+    );
 }
 
 #[test]
