@@ -17,6 +17,14 @@ pub(super) fn directory(
     mut stage: Stage,
 ) -> Result<Fetched, Error> {
     // A file or nothing at all is told by its name, not as an entry of itself.
+    if path.is_file() {
+        let above = path.parent().unwrap_or(path).display();
+        let problem = format!("it is a file; a package is a directory: name {above}");
+        return Err(at(
+            path,
+            io::Error::new(io::ErrorKind::NotADirectory, problem),
+        ));
+    }
     fs::read_dir(path).map_err(|error| at(path, error))?;
     request.progress.take_in(stage.count());
     copy_directory(path, &mut stage)?;

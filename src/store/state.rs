@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::install::read_listing;
 use super::lock_file::Entry;
+use super::policy::{Content, Denied, Facts};
 use super::{Error, Store, folders, listing_name};
 use crate::archive::{Change, Limits, Refusal, Tree};
 use crate::package::{self, Package};
@@ -40,6 +41,8 @@ pub struct Verified {
     pub state: State,
     /// What is wrong with its plain skill folders.
     pub folders: Vec<folders::Problem>,
+    /// The rule that forbids it now, if one does: it would not be imported again.
+    pub denied: Option<Denied>,
 }
 
 impl Verified {
@@ -116,6 +119,7 @@ impl Store {
                 name: name.to_owned(),
                 state: self.recorded_state(name, &entry),
                 folders: folders::verify(&self.layout, name)?,
+                denied: self.denied(name, &entry),
                 entry: entry.clone(),
             };
             if found.is_good() || attempt == ATTEMPTS {
@@ -129,6 +133,19 @@ impl Store {
             }
         }
         Ok(None)
+    }
+
+    /// The rule that forbids what the lock file says of package `name`.
+    fn denied(&self, name: &str, entry: &Entry) -> Option<Denied> {
+        let content = Content {
+            plugin: Some(name),
+            version: entry.version.as_deref(),
+            resolved: &entry.resolved,
+            digest: &entry.digest.to_string(),
+        };
+        self.policy
+            .check(&Facts::after(&entry.source, content))
+            .err()
     }
 
     /// The state of the tree of package `name`, and of what the lock file says of it.

@@ -99,6 +99,9 @@ pub(crate) fn run(arguments: &Import, color: When) -> Result<Exit, Failure> {
             for result in results {
                 if let Ok(Imported::Done(done)) = &result.result {
                     done_text(done, &store, &gate, arguments.dry_run, out)?;
+                    if arguments.place.project {
+                        here_alone(done, &session, out)?;
+                    }
                     continue;
                 }
                 let way_out = result.way_out.clone();
@@ -236,6 +239,28 @@ fn done_text(
     said(done, dry_run, out)?;
     words::notes(done, &store.package_root(&done.name), dry_run, out)?;
     gate::told(&gate.outdated(done), &done.entry.digest, out)
+}
+
+/// Tells that the lock file of a project names what other machines do not have.
+fn here_alone(done: &Done, session: &Session, out: &mut dyn Write) -> io::Result<()> {
+    let source = &done.entry.source;
+    let is_known = (done.before.as_ref()).is_some_and(|before| before.source == *source);
+    let text = source.to_string();
+    let is_here = match source {
+        Source::Directory(_) | Source::ArchiveFile(_) => {
+            source.written_from(&session.environment().directory) == text
+        }
+        Source::Git(_) => text.starts_with("git+file:"),
+        _ => false,
+    };
+    if is_known || !is_here {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "  the lock file names {}, which is on this machine alone: in a clone elsewhere nothing can import it; inside the project it is named from there",
+        visible(&text)
+    )
 }
 
 /// What keeps a package from being in place.

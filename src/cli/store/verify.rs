@@ -30,7 +30,8 @@ pub(crate) fn run(arguments: &Verify) -> Result<Exit, Failure> {
     } else {
         Vec::new()
     };
-    let exit = if strays.is_empty() && verified.iter().all(Verified::is_good) {
+    let is_good = |found: &Verified| found.is_good() && found.denied.is_none();
+    let exit = if strays.is_empty() && verified.iter().all(is_good) {
         Exit::Clean
     } else {
         Exit::Findings
@@ -105,6 +106,14 @@ fn as_text(found: &Verified, place: &Place, out: &mut dyn Write) -> io::Result<(
         };
         writeln!(out, "  {first}{update} puts it back as it was or newer")?;
     }
+    if let Some(denied) = &found.denied {
+        writeln!(
+            out,
+            "  would not be imported now: {}; {} takes it away",
+            visible(&denied.to_string()),
+            words::command(place, &["remove", &found.name])
+        )?;
+    }
     Ok(())
 }
 
@@ -124,6 +133,7 @@ fn as_json(found: &Verified) -> Value {
         "changes": changes,
         "message": message,
         "folders": json::problems(&found.folders),
+        "denied": found.denied.as_ref().map(ToString::to_string),
         "digest": found.entry.digest.to_string(),
     })
 }

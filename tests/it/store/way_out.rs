@@ -311,3 +311,72 @@ fn an_archive_is_one_source_with_and_without_its_top() {
         world.expect(0, &["remove", then]);
     }
 }
+
+#[test]
+fn a_package_in_place_that_the_rules_deny_is_named() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    world.expect(0, &["import", "./p"]);
+    let found = world.json(0, &["verify", "--json"]);
+    assert_eq!(found["packages"][0]["denied"], Value::Null);
+    world.write(
+        "home/.agents/apkit.toml",
+        "[[allow]]\nkind = \"npm\"\n\n[[allow]]\nplugin = \"other\"\n",
+    );
+    let found = world.json(1, &["verify", "--json"]);
+    assert_eq!(found["packages"][0]["state"], "intact");
+    assert!(found["packages"][0]["denied"].is_string(), "{found}");
+    let run = world.expect(1, &["verify"]);
+    assert!(
+        run.stdout.contains("apkit remove tide-table takes it away"),
+        "{run:#?}"
+    );
+    world.expect(0, &["remove", "tide-table"]);
+    world.expect(0, &["verify"]);
+}
+
+#[test]
+fn what_only_this_machine_has_is_told_in_a_project() {
+    let world = World::new();
+    let told = "which is on this machine alone";
+    world.package("p", "outside", "One.");
+    world.package("project/p", "inside", "One.");
+    let project = |source: &str| {
+        let run =
+            crate::support::finish((world.apkit().current_dir(world.path("project"))).args([
+                "import",
+                source,
+                "--project",
+            ]));
+        assert_eq!(run.status, Some(0), "{run:#?}");
+        run.stdout.contains(told)
+    };
+    assert!(project("../p"));
+    // Once is enough.
+    assert!(!project("../p"));
+    assert!(!project("./p"));
+    let run = world.expect(0, &["import", "./p"]);
+    assert!(!run.stdout.contains(told), "{run:#?}");
+}
+
+#[test]
+fn a_manifest_is_no_directory_and_a_missing_catalogue_is_told_by_its_rules() {
+    let world = World::new();
+    world.package("p", "tide-table", "One.");
+    let run = world.expect(2, &["import", "./p/plugin.json"]);
+    let directory = world.path("p");
+    let named = format!("a package is a directory: name {}", directory.display());
+    assert!(run.stderr.contains(&named), "{run:#?}");
+    world.expect(0, &["import", directory.to_str().expect("a path")]);
+    world.write("home/.agents/apkit.toml", "sources = [\"nowhere\"]\n");
+    let run = world.expect(2, &["list", "--available"]);
+    let file = world.root().join("apkit.toml");
+    let named = format!("correct `sources` in {}", file.display());
+    assert!(run.stderr.contains(&named), "{run:#?}");
+    let run = world.expect(2, &["list", "--available", "--from", "elsewhere"]);
+    assert_eq!(
+        run.stderr.matches("correct `sources`").count(),
+        1,
+        "{run:#?}"
+    );
+}
