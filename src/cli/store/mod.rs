@@ -63,6 +63,11 @@ pub(crate) fn skills(arguments: &Skills) -> Result<Exit, Failure> {
     json::or_failure(arguments.is_json(), skills::run(arguments))
 }
 
+/// The command that judges the packages below a directory, or in a source.
+pub(crate) fn validate_below(source: &str) -> String {
+    words::validate_below(source)
+}
+
 /// How long a command waits for another one that changes the same store.
 const PATIENCE: Duration = Duration::from_secs(60);
 

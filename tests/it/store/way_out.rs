@@ -380,3 +380,62 @@ fn a_manifest_is_no_directory_and_a_missing_catalogue_is_told_by_its_rules() {
         "{run:#?}"
     );
 }
+
+#[test]
+fn packages_further_down_are_told_with_what_judges_them() {
+    let world = World::new();
+    for name in ["ebb", "tide"] {
+        world.package(&format!("multi/plugins/{name}"), name, "One.");
+    }
+    tgz(&world.path("multi"), "packages/", &world.path("multi.tgz"));
+    for source in ["multi", "./multi.tgz"] {
+        for command in ["validate", "inspect"] {
+            let run = world.expect(1, &[command, source]);
+            let told = run
+                .stderr
+                .lines()
+                .find(|line| line.contains("further down"));
+            let told = told.unwrap_or_else(|| panic!("{run:#?}"));
+            let line = "2, the first is plugins/ebb): apkit ";
+            let (_, rest) = told.split_once(line).unwrap_or_else(|| panic!("{told}"));
+            let way_out = rest.strip_suffix(" judges them").expect("a command");
+            let words: Vec<&str> = way_out.split(' ').collect();
+            world.expect(0, &words);
+        }
+    }
+    let run = world.expect(0, &["validate", "multi/plugins/ebb"]);
+    assert_eq!(run.stderr, "");
+    fs::create_dir(world.path("empty")).expect("a directory");
+    let run = world.expect(1, &["validate", "empty"]);
+    assert!(!run.stderr.contains("further down"), "{run:#?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_download_is_no_fault_of_the_network() {
+    use crate::web::Delivery;
+    use std::time::{Duration, Instant};
+
+    let world = World::new();
+    let server =
+        Server::new(|_| Reply::new(200, vec![0; 4096]).delivery(Delivery::StallAfter(100)));
+    let child = (world.apkit().args(["import", &server.url("/a.tgz")]))
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("a process");
+    let until = Instant::now() + Duration::from_secs(20);
+    while server.targets().is_empty() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let mut kill = std::process::Command::new("kill");
+    let status = kill.args(["-INT", &child.id().to_string()]).status();
+    assert!(status.expect("kill runs").success());
+    let output = child.wait_with_output().expect("it ends");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{errors}");
+    assert!(errors.contains("a.tgz: interrupted"), "{errors}");
+    assert!(!errors.contains("reach"), "{errors}");
+    world.assert_tidy();
+}
