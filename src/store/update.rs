@@ -74,10 +74,10 @@ impl Store {
         if installed.packages.contains_key(text) {
             return Ok(text.to_owned());
         }
-        if let Ok(source) = Source::parse(text, environment) {
-            if let Some((name, _)) = from_source(&installed, &source) {
-                return Ok(name.to_owned());
-            }
+        if let Ok(source) = Source::parse(text, environment)
+            && let Some((name, _)) = from_source(&installed, &source)
+        {
+            return Ok(name.to_owned());
         }
         entry_of(&installed, text).map(|_| text.to_owned())
     }
