@@ -26,7 +26,7 @@ pub(crate) use fold::fold;
 pub use limits::Limits;
 pub(crate) use path::is_git;
 pub use path::{EntryPath, PathProblem};
-pub use read::{Format, root_of, unpack};
+pub use read::{Format, below_top, root_of, unpack};
 pub use refusal::{LeftOut, LeftOutReason, LinkProblem, Refusal};
 pub use stage::{Count, Links, Stage, Staged};
 pub use tree::{Digest, ListingError, Node, Tree};

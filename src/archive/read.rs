@@ -64,13 +64,7 @@ const BESIDE: &str = "__MACOSX";
 ///
 /// When nothing was unpacked, or `sub_path` names no directory.
 pub fn root_of(stage: &Stage, sub_path: Option<&str>) -> Result<String, Refusal> {
-    let mut names = stage.top_level().filter(|name| *name != BESIDE);
-    let first = names.next().ok_or(Refusal::Empty)?;
-    let top = if names.next().is_none() && stage.has_directory(first) {
-        first
-    } else {
-        ""
-    };
+    let top = top_of(stage)?;
     let Some(sub_path) = sub_path else {
         return Ok(top.to_owned());
     };
@@ -88,6 +82,22 @@ pub fn root_of(stage: &Stage, sub_path: Option<&str>) -> Result<String, Refusal>
         .into_iter()
         .find(|root| stage.has_directory(root))
         .ok_or_else(|| stage.no_directory(top, &sub_path))
+}
+
+/// The one directory that holds all of what was unpacked; empty if there is none.
+fn top_of(stage: &Stage) -> Result<&str, Refusal> {
+    let mut names = stage.top_level().filter(|name| *name != BESIDE);
+    let first = names.next().ok_or(Refusal::Empty)?;
+    let is_one = names.next().is_none() && stage.has_directory(first);
+    Ok(if is_one { first } else { "" })
+}
+
+/// What [`root_of`] gives, counted from below the one directory that holds all: the
+/// same for both spellings of a `sub_path`. Nothing if the package is all there is.
+pub fn below_top(stage: &Stage, root: &str) -> Option<EntryPath> {
+    let top = top_of(stage).ok()?;
+    let below = root.strip_prefix(top)?.trim_start_matches('/');
+    EntryPath::parse(below.as_bytes()).ok()
 }
 
 /// The refusal for an archive that can be read no further: what the decoders say

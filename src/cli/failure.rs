@@ -184,10 +184,12 @@ pub(crate) enum Failure {
     ToOfSeveral,
 
     /// `skills show` was not given a package and a skill.
-    #[error("show the skill {}: {}", visible(text), which_skill(known))]
+    #[error("show the skill {}: {}", visible(text), which_skill(*is_there, known))]
     NoSkillName {
         /// What was given.
         text: String,
+        /// Whether there are several of that name, and not none.
+        is_there: bool,
         /// The skills that could be meant, as PACKAGE/NAME.
         known: Vec<String>,
     },
@@ -284,6 +286,12 @@ impl Failure {
                 ..
             } => Some("apkit export SOURCE --plugin NAME --out …"),
             Self::UnknownCode { .. } => Some("`apkit explain` lists all codes"),
+            Self::Store { error, .. } => match &**error {
+                apkit::store::Error::LockFile(_) => Some(
+                    "put back the last good one, from version control or a backup; if there is none, move it away and import the packages again",
+                ),
+                _ => None,
+            },
             _ => None,
         };
         hint.map(Cow::Borrowed)
@@ -304,7 +312,9 @@ impl Failure {
         };
         let mut text = format!("error: {text}\n");
         let own = match self {
-            Self::Store { hint, .. } => hint.as_deref().map(Cow::Borrowed),
+            Self::Store {
+                hint: Some(hint), ..
+            } => Some(Cow::Borrowed(hint.as_str())),
             _ => self.hint(),
         };
         if let Some(hint) = own {
@@ -427,10 +437,12 @@ fn either(known: &[String]) -> String {
 }
 
 /// Which skills may be meant by a text that names none or several.
-fn which_skill(known: &[String]) -> String {
+fn which_skill(is_there: bool, known: &[String]) -> String {
+    let known_of = visible(&known.join(" or ")).into_owned();
     match known {
         [] => "no installed package has one of that name; `apkit skills` lists them".to_owned(),
-        known => format!("write {}", visible(&known.join(" or "))),
+        _ if is_there => format!("several packages have one; write {known_of}"),
+        _ => format!("no installed package has one of that name; did you mean {known_of}?"),
     }
 }
 

@@ -26,6 +26,7 @@ pub(crate) fn run(arguments: &Inspect, color: When) -> Result<Exit, Failure> {
         TextOrJson::Json => inspect::write_json(&package, out),
     })?;
     fetched.tell_left_out();
+    target.tell_below(&package);
     Ok(match package.verdict {
         Verdict::Loaded => Exit::Clean,
         Verdict::Rejected => Exit::Findings,

@@ -4,11 +4,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use apkit::archive::LeftOut;
+use apkit::package::{Package, discover};
 use apkit::render::visible;
 use apkit::source::Source;
+use apkit::spec::codes::manifest;
 
 use super::failure::{self, Failure, slashed};
-use super::store::{Scratch, Session};
+use super::store::{self, Scratch, Session};
 
 /// The name of the manifest.
 const MANIFEST: &str = "plugin.json";
@@ -49,6 +51,31 @@ impl Fetched {
 }
 
 impl Target {
+    /// Tells of packages below a directory that is none itself.
+    pub(crate) fn tell_below(&self, package: &Package) {
+        if !(package.diagnostics.iter()).any(|found| found.code == &manifest::MISSING) {
+            return;
+        }
+        let Ok(found) = discover::discover(&self.root, &[]) else {
+            return;
+        };
+        let below: Vec<String> = (found.packages.iter())
+            .filter_map(|path| Some(slashed(path.strip_prefix(&self.root).ok()?)))
+            .filter(|path| !path.is_empty())
+            .collect();
+        let Some(first) = below.first() else {
+            return;
+        };
+        failure::note(&format!(
+            "there are packages further down ({}): {} judges them",
+            match below.len() {
+                1 => visible(first).into_owned(),
+                count => format!("{count}, the first is {}", visible(first)),
+            },
+            store::validate_below(&self.display)
+        ));
+    }
+
     /// The package that `path` names: a directory, or the manifest in it. The
     /// manifest need not be a regular file: what is wrong with it is a finding.
     pub(crate) fn of(path: &Path) -> Result<Self, Failure> {

@@ -98,6 +98,13 @@ pub(crate) fn run(arguments: &Validate, color: When) -> Result<Exit, Failure> {
     if arguments.format == Format::Text && arguments.output.is_none() && !arguments.quiet {
         tell_mendable(&report, &roots)?;
     }
+    if !arguments.recursive && !arguments.quiet {
+        for (package, root) in report.packages.iter().zip(&roots) {
+            if let Some(target) = targets.iter().find(|target| target.root == **root) {
+                target.tell_below(package);
+            }
+        }
+    }
     // Otherwise a log would not tell one package from a hundred.
     if arguments.output.is_some() || arguments.format == Format::Github {
         failure::say(&text::summary_line(report.summary()));

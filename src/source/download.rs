@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::integrity::{Found, Hasher, Integrity};
 use super::{Fetched, Request, Resolved, Stop};
-use crate::archive::{EntryPath, Refusal, Stage, root_of, unpack};
+use crate::archive::{EntryPath, Refusal, Stage, below_top, root_of, unpack};
 use crate::net::{self, Client, Interrupt};
 use crate::sys;
 
@@ -74,9 +74,11 @@ pub(super) fn take(
     unpack(&mut file, &mut stage)?;
     drop(file);
     let root = root_of(&stage, sub_path.map(EntryPath::as_str))?;
+    let sub_path = below_top(&stage, &root);
     let staged = stage.finish(&root)?;
     Ok(Fetched {
         staged,
+        sub_path,
         resolved,
         is_weak: false,
     })

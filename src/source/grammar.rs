@@ -306,6 +306,20 @@ impl Source {
         source
     }
 
+    /// The same source with the package in the directory `sub_path` of it.
+    #[must_use]
+    pub fn with_sub_path(&self, sub_path: Option<EntryPath>) -> Self {
+        let mut source = self.clone();
+        match &mut source {
+            Self::Directory(_) | Self::Builtin(_) => {}
+            Self::Git(git) => git.sub_path = sub_path,
+            Self::Npm(npm) => npm.sub_path = sub_path,
+            Self::ArchiveFile(file) => file.sub_path = sub_path,
+            Self::RemoteArchive(remote) => remote.sub_path = sub_path,
+        }
+        source
+    }
+
     /// The version, range, tag, branch or commit that it asks for.
     pub fn wanted(&self) -> Option<&str> {
         match self {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::builtin::{Builtin, Program};
 use super::integrity::{Found, Hasher, Integrity};
 use super::{ArchiveFile, Error, Fetched, Request, Resolved, Stop};
-use crate::archive::{Limits, Stage, copy_directory, root_of, unpack};
+use crate::archive::{Limits, Stage, below_top, copy_directory, root_of, unpack};
 use crate::sys;
 
 pub(super) fn directory(
@@ -17,11 +17,20 @@ pub(super) fn directory(
     mut stage: Stage,
 ) -> Result<Fetched, Error> {
     // A file or nothing at all is told by its name, not as an entry of itself.
+    if path.is_file() {
+        let above = path.parent().unwrap_or(path).display();
+        let problem = format!("it is a file; a package is a directory: name {above}");
+        return Err(at(
+            path,
+            io::Error::new(io::ErrorKind::NotADirectory, problem),
+        ));
+    }
     fs::read_dir(path).map_err(|error| at(path, error))?;
     request.progress.take_in(stage.count());
     copy_directory(path, &mut stage)?;
     Ok(Fetched {
         staged: stage.finish("")?,
+        sub_path: None,
         resolved: Resolved::Content,
         is_weak: false,
     })
@@ -53,8 +62,10 @@ pub(super) fn archive(
     unpack(&mut file, &mut stage)?;
     let sub_path = archive.sub_path.as_ref().map(|path| path.as_str());
     let root = root_of(&stage, sub_path)?;
+    let sub_path = below_top(&stage, &root);
     Ok(Fetched {
         staged: stage.finish(&root)?,
+        sub_path,
         resolved: Resolved::Archive {
             integrity: found.pin(),
         },
@@ -75,6 +86,7 @@ pub(super) fn builtin(
     }
     Ok(Fetched {
         staged: stage.finish("")?,
+        sub_path: None,
         resolved: Resolved::Content,
         is_weak: false,
     })

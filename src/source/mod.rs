@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub use grammar::{ArchiveFile, Kind, NoSource, Source, same_host};
 pub(crate) use integrity::is_pin;
 
-use crate::archive::{Count, Limits, Links, Refusal, Stage, Staged};
+use crate::archive::{Count, EntryPath, Limits, Links, Refusal, Stage, Staged};
 use crate::net::ErrorKind;
 
 /// What of the process environment a fetch may know. The program fills it; the
@@ -157,6 +157,9 @@ pub type Permit<'a> = &'a crate::net::Permit;
 pub struct Fetched {
     /// Its files, in a directory of ours.
     pub staged: Staged,
+    /// The directory of the source that it is, in the one spelling that is recorded:
+    /// without the directory that holds all of an archive.
+    pub sub_path: Option<EntryPath>,
     /// Which content it is.
     pub resolved: Resolved,
     /// Whether nothing but the SHA-1 digest of a registry says that it is the right
@@ -254,9 +257,22 @@ impl Error {
 /// When the source cannot be reached, its content is refused, or it is not what
 /// `request` pins. What is in `staging` then is of no use.
 pub fn fetch(source: &Source, request: &Request<'_>, staging: &Path) -> Result<Fetched, Error> {
-    if request.stop.is_requested() {
+    unless_stopped(request.stop, || bring(source, request, staging))
+}
+
+/// Whatever fails once the user wants to stop does so because of that: a transport
+/// would say it like a fault of the network.
+fn unless_stopped<T>(stop: &Stop, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    if stop.is_requested() {
         return Err(Error::Interrupted);
     }
+    work().map_err(|error| match stop.is_requested() {
+        true => Error::Interrupted,
+        false => error,
+    })
+}
+
+fn bring(source: &Source, request: &Request<'_>, staging: &Path) -> Result<Fetched, Error> {
     let name = source.name();
     request.progress.begin(name.as_deref().unwrap_or_default());
     // Archives are made for passing on; in a repository or directory, links to
@@ -269,22 +285,13 @@ pub fn fetch(source: &Source, request: &Request<'_>, staging: &Path) -> Result<F
         path: staging.to_owned(),
         error,
     })?;
-    let fetched = match source {
+    match source {
         Source::Directory(path) => local::directory(path, request, stage),
         Source::ArchiveFile(file) => local::archive(file, request, stage),
         Source::Git(git) => git::fetch(git, request, stage).map_err(Error::from),
         Source::Npm(npm) => npm::fetch(npm, request, stage).map_err(Error::from),
         Source::RemoteArchive(remote) => remote::fetch(remote, request, stage).map_err(Error::from),
         Source::Builtin(builtin) => local::builtin(*builtin, request, stage),
-    };
-    fetched.map_err(|error| or_interrupted(error, request))
-}
-
-/// Whatever fails once the user wants to stop does so because of that.
-fn or_interrupted(error: Error, request: &Request<'_>) -> Error {
-    match request.stop.is_requested() {
-        true => Error::Interrupted,
-        false => error,
     }
 }
 
@@ -296,13 +303,10 @@ fn or_interrupted(error: Error, request: &Request<'_>) -> Error {
 ///
 /// When the source cannot be reached or names nothing that is there.
 pub fn latest(source: &Source, request: &Request<'_>) -> Result<Option<Resolved>, Error> {
-    let latest = match source {
-        Source::Git(git) => git::latest(git, request).map_err(Error::from),
-        Source::Npm(npm) => npm::latest(npm, request).map_err(Error::from),
-        Source::ArchiveFile(file) => local::integrity(file, request.stop),
-        Source::Directory(_) | Source::RemoteArchive(_) | Source::Builtin(_) => return Ok(None),
-    };
-    latest
-        .map(Some)
-        .map_err(|error| or_interrupted(error, request))
+    unless_stopped(request.stop, || match source {
+        Source::Git(git) => Ok(Some(git::latest(git, request)?)),
+        Source::Npm(npm) => Ok(Some(npm::latest(npm, request)?)),
+        Source::ArchiveFile(file) => Ok(Some(local::integrity(file, request.stop)?)),
+        Source::Directory(_) | Source::RemoteArchive(_) | Source::Builtin(_) => Ok(None),
+    })
 }

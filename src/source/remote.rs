@@ -33,7 +33,7 @@ pub enum Error {
     Keep(#[source] io::Error),
     /// It is another archive than the one that is pinned.
     #[error(
-        "the archive at {address} is not the one that was pinned: its integrity is {found}, not {pinned}; whoever publishes it replaced it. Import it again without the pin if that is what you want"
+        "the archive at {address} is not the one that was pinned: its integrity is {found}, not {pinned}; whoever publishes it replaced it"
     )]
     Replaced {
         /// Where it is.

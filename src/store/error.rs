@@ -125,6 +125,9 @@ pub enum Error {
     /// Only what the lock file says may be installed.
     #[error("{0}")]
     Frozen(String),
+    /// What is there is not what the lock file says, and only that may be installed.
+    #[error("{0}")]
+    NotAsLocked(String),
     /// Plain skill folders have places that something else has.
     #[error("{}; nothing was changed", listed(problems))]
     Folders {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::discarded::Discarded;
 use super::disk;
 use super::folders::{self, Folders};
+use super::foreseen::Foreseen;
 use super::judge::{Judged, Prepared};
 use super::layout::lies_in;
 use super::lock_file::{Entry, Folder, LockFile};
@@ -43,6 +44,8 @@ pub struct Options {
     /// Fetch and judge into this directory, and change nothing in the store. It is
     /// for the caller to remove.
     pub dry_run: Option<PathBuf>,
+    /// In a dry run: what the ones before it would have done.
+    pub foreseen: Foreseen,
 }
 
 /// What came of it.
@@ -189,10 +192,13 @@ impl Store {
         let done = match staging {
             Some(staging) => self.commit(prepared, staging, request, options, |_| Ok(()))?,
             None => {
+                let installed = options.foreseen.over(installed);
                 prepared.keep_folders(&installed);
                 let scratch = options.dry_run.as_deref();
                 let (plan, folders) = self.plan(&installed, &prepared, options, scratch)?;
-                done(prepared, plan, folders.preview())
+                let folders = folders.preview();
+                options.foreseen.check(&prepared.name, &folders)?;
+                done(prepared, plan, folders)
             }
         };
         Ok(Imported::Done(Box::new(done)))
@@ -248,7 +254,7 @@ impl Store {
         options: &Options,
         scratch: Option<&Path>,
     ) -> Result<(Plan, folders::Plan), Error> {
-        let mut plan = self.compare(installed, prepared, options.replace)?;
+        let mut plan = self.compare(installed, prepared, options)?;
         let folders = self.plan_folders(installed, prepared, options, scratch)?;
         if plan.outcome == Outcome::Unchanged && folders.mends_anything() {
             plan.outcome = Outcome::Repaired;
@@ -261,7 +267,7 @@ impl Store {
         &self,
         installed: &LockFile,
         prepared: &Prepared,
-        replace: bool,
+        options: &Options,
     ) -> Result<Plan, Error> {
         let Prepared { name, entry, .. } = prepared;
         let place = self.layout.package(name);
@@ -279,13 +285,17 @@ impl Store {
                 swap,
             });
         };
-        if before.source.key() != entry.source.key() && !replace {
+        if before.source.key() != entry.source.key() && !options.replace {
             return Err(Error::OtherSource {
                 name: name.clone(),
                 installed: before.source.to_string(),
             });
         }
-        let state = self.state(name, before);
+        let state = if options.foreseen.has(name) {
+            State::Intact
+        } else {
+            self.state(name, before)
+        };
         let is_same = before.digest == entry.digest;
         let outcome = match (is_same, &state) {
             (false, _) => Outcome::Updated,

@@ -62,6 +62,8 @@ pub(super) struct Material {
     is_in_place: bool,
     pub(super) tree: Tree,
     left_out: Vec<LeftOut>,
+    /// In the spelling that is recorded.
+    source: Source,
     resolved: Resolved,
     is_weak: bool,
 }
@@ -117,6 +119,7 @@ impl Store {
             is_in_place: false,
             tree: staged.tree,
             left_out: staged.left_out,
+            source: source.with_sub_path(fetched.sub_path),
             resolved: fetched.resolved,
             is_weak: fetched.is_weak,
         })
@@ -136,6 +139,7 @@ impl Store {
             is_in_place: true,
             tree,
             left_out: Vec::new(),
+            source: entry.source.clone(),
             resolved: entry.resolved.clone(),
             is_weak: false,
         })
@@ -199,7 +203,7 @@ impl Store {
         let entry = match frozen {
             Some(frozen) => frozen.entry.clone(),
             None => Entry {
-                source: source.clone(),
+                source: material.source,
                 resolved: material.resolved,
                 digest,
                 version: package.version.clone(),

@@ -40,6 +40,7 @@ mod disk;
 mod error;
 mod fetch;
 mod folders;
+mod foreseen;
 mod former;
 mod install;
 mod judge;
@@ -60,6 +61,7 @@ pub use catalogue::{Available, Catalogue, InstalledSkill, ShownSkill};
 pub use discarded::Discarded;
 pub use error::Error;
 pub use folders::{Copied, Folders, LeftAlone, Problem, WhyAlone};
+pub use foreseen::Foreseen;
 pub use install::{Done, Imported, Options, Outcome, Rejected};
 pub use lock_file::{Entry, Folder, LockFile, LockFileError, Mode, SCHEMA as LOCK_SCHEMA};
 pub use policy::{
@@ -73,7 +75,8 @@ pub use update::{Update, Updated};
 pub use version::{Rewritten, VersionChange, shown_version};
 
 use self::layout::Layout;
-use crate::archive::Digest;
+use crate::archive::{Digest, EntryPath};
+use crate::source::{Kind, Source};
 
 /// How long a change waits for another one by default.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -236,6 +239,27 @@ impl Store {
 /// The name of a listing: the digest without its algorithm.
 fn listing_name(digest: &Digest) -> String {
     digest.to_string().replace(':', "-")
+}
+
+/// The package that comes from `source`, however that is spelt. The directory that
+/// holds all of an archive may be part of the spelling, and is not recorded.
+fn from_source<'l>(installed: &'l LockFile, source: &Source) -> Option<(&'l str, &'l Entry)> {
+    let find = |source: &Source| {
+        let key = source.key();
+        let mut packages = installed.packages.iter();
+        let found = packages.find(|(_, entry)| entry.source.key() == key);
+        found.map(|(name, entry)| (name.as_str(), entry))
+    };
+    let without_top = || {
+        if !matches!(source.kind(), Kind::Archive | Kind::Npm) {
+            return None;
+        }
+        let path = source.sub_path()?.as_str();
+        let below = path.split_once('/').map(|(_, below)| below);
+        let below = below.and_then(|below| EntryPath::parse(below.as_bytes()).ok());
+        find(&source.with_sub_path(below))
+    };
+    find(source).or_else(without_top)
 }
 
 /// The entry of package `name`.

@@ -2,7 +2,7 @@
 
 use super::install::{Imported, Options};
 use super::lock_file::{Entry, LockFile};
-use super::{Error, Store};
+use super::{Error, Store, from_source};
 use crate::package::Package;
 use crate::source::{Request, Source, Stop};
 
@@ -29,14 +29,25 @@ impl Store {
         options: &Options,
     ) -> Result<Vec<Restored>, Error> {
         let installed = self.recorded(request.stop)?;
-        let restored = installed.packages.iter().map(|(name, entry)| {
-            let result = self.restore_one(name, entry, request, options);
-            Restored {
-                name: name.clone(),
-                result,
+        let mut options = options.clone();
+        let scratch = options.dry_run.clone();
+        let mut restored = Vec::new();
+        for (at, (name, entry)) in installed.packages.iter().enumerate() {
+            // What one brought must not be in the way of the next.
+            options.dry_run = scratch.as_ref().map(|scratch| scratch.join(at.to_string()));
+            if let Some(own) = &options.dry_run {
+                std::fs::create_dir_all(own).map_err(|error| Error::io("make", own, error))?;
             }
-        });
-        Ok(restored.collect())
+            let result = self.restore_one(name, entry, request, &options);
+            if let (Some(_), Ok(Imported::Done(done))) = (&scratch, &result) {
+                options.foreseen.add(done);
+            }
+            restored.push(Restored {
+                name: name.to_owned(),
+                result,
+            });
+        }
+        Ok(restored)
     }
 
     /// Imports `source` only if the lock file names it, with the content recorded.
@@ -52,15 +63,11 @@ impl Store {
         options: &Options,
     ) -> Result<Imported, Error> {
         let installed = self.recorded(request.stop)?;
-        let found = installed
-            .packages
-            .iter()
-            .find(|(_, entry)| entry.source.key() == source.key());
-        match found {
+        match from_source(&installed, source) {
             Some((name, entry)) => match entry.other_wanted(source) {
                 Some(wanted) => Err(Error::FrozenOther {
                     lock_file: self.layout.lock_file(),
-                    name: name.clone(),
+                    name: name.to_owned(),
                     installed: entry.source.to_string(),
                     wanted: wanted.to_owned(),
                 }),
@@ -115,12 +122,10 @@ impl Frozen<'_> {
             // One that was edited by hand and says two things means neither.
             return match self.entry.contradiction(package) {
                 None => Ok(()),
-                Some(problem) => Err(Error::Frozen(format!(
-                    "{problem}; an update corrects the lock file"
-                ))),
+                Some(problem) => Err(Error::NotAsLocked(problem)),
             };
         }
-        Err(Error::Frozen(format!(
+        Err(Error::NotAsLocked(format!(
             "the lock file names {} with the content {wanted}, and what is there is {name} with {digest}",
             self.name
         )))

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::install::read_listing;
 use super::lock_file::Entry;
+use super::policy::{Content, Denied, Facts};
 use super::{Error, Store, folders, listing_name};
 use crate::archive::{Change, Limits, Refusal, Tree};
 use crate::package::{self, Package};
@@ -42,6 +43,8 @@ pub struct Verified {
     pub folders: Vec<folders::Problem>,
     /// Whether it was never put in place here, as in the clone of a project.
     pub is_new_here: bool,
+    /// The rule that forbids it now, if one does: it would not be imported again.
+    pub denied: Option<Denied>,
 }
 
 impl Verified {
@@ -119,6 +122,7 @@ impl Store {
                 state: self.recorded_state(name, &entry),
                 folders: folders::verify(&self.layout, name)?,
                 is_new_here: self.is_new_here(&entry),
+                denied: self.denied(name, &entry),
                 entry: entry.clone(),
             };
             if found.is_good() || attempt == ATTEMPTS {
@@ -132,6 +136,19 @@ impl Store {
             }
         }
         Ok(None)
+    }
+
+    /// The rule that forbids what the lock file says of package `name`.
+    fn denied(&self, name: &str, entry: &Entry) -> Option<Denied> {
+        let content = Content {
+            plugin: Some(name),
+            version: entry.version.as_deref(),
+            resolved: &entry.resolved,
+            digest: &entry.digest.to_string(),
+        };
+        self.policy
+            .check(&Facts::after(&entry.source, content))
+            .err()
     }
 
     /// The state of the tree of package `name`, and of what the lock file says of it.

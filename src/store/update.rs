@@ -8,7 +8,7 @@ use super::lock_file::Entry;
 use super::policy::Facts;
 use super::staging::Staging;
 use super::state::State;
-use super::{Error, Store, entry_of, folders};
+use super::{Error, Store, entry_of, folders, from_source};
 use crate::package::Package;
 use crate::source::{self, Request, Resolved, Source, Stop};
 
@@ -43,7 +43,17 @@ pub enum Updated {
         /// What a client would get of it, with all findings.
         package: Box<Package>,
     },
-    /// What was found in the new content forbids it; the old one stays.
+    /// The source has what is installed, which is not in place as it should be;
+    /// nothing was changed.
+    Repairable {
+        /// What is installed.
+        before: Box<Entry>,
+        /// What the lock file would say.
+        after: Box<Entry>,
+        /// Its tree.
+        state: Box<State>,
+    },
+    /// What was found in what the source has forbids it; what is installed stays.
     Rejected(Box<Rejected>),
 }
 
@@ -64,15 +74,10 @@ impl Store {
         if installed.packages.contains_key(text) {
             return Ok(text.to_owned());
         }
-        if let Ok(source) = Source::parse(text, environment) {
-            let key = source.key();
-            let mut same = installed
-                .packages
-                .iter()
-                .filter(|(_, entry)| entry.source.key() == key);
-            if let Some((name, _)) = same.next() {
-                return Ok(name.clone());
-            }
+        if let Ok(source) = Source::parse(text, environment)
+            && let Some((name, _)) = from_source(&installed, &source)
+        {
+            return Ok(name.to_owned());
         }
         entry_of(&installed, text).map(|_| text.to_owned())
     }
@@ -212,8 +217,15 @@ impl Store {
     }
 
     fn check(&self, name: &str, before: Entry, prepared: Prepared) -> Result<Updated, Error> {
-        if prepared.entry.digest == before.digest && self.is_as_it_should_be(name, &before)? {
-            return Ok(Updated::Current(Box::new(before)));
+        if prepared.entry.digest == before.digest {
+            if self.is_as_it_should_be(name, &before)? {
+                return Ok(Updated::Current(Box::new(before)));
+            }
+            return Ok(Updated::Repairable {
+                state: Box::new(self.recorded_state(name, &before)),
+                before: Box::new(before),
+                after: Box::new(prepared.entry),
+            });
         }
         Ok(Updated::Available {
             before: Box::new(before),

@@ -54,7 +54,8 @@ impl VersionChange {
 /// Something that names one content for good, and names another one now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rewritten {
-    /// A version of an npm package, which was published again.
+    /// A version of an npm package, or of what an archive behind an address holds,
+    /// which was published again.
     Version(String),
     /// A tag of a repository, which was moved.
     Tag(String),
@@ -92,6 +93,15 @@ impl Rewritten {
             ) if one == other && before != after => one
                 .strip_prefix("refs/tags/")
                 .map(|tag| Self::Tag(tag.to_owned())),
+            // An archive behind an address is published; one on this machine, like a
+            // directory, is somebody's work.
+            (Resolved::Archive { .. }, Resolved::Archive { .. })
+                if !after.source.is_here()
+                    && before.digest != after.digest
+                    && before.version == after.version =>
+            {
+                after.version.clone().map(Self::Version)
+            }
             _ => None,
         }
     }

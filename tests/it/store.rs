@@ -5,6 +5,7 @@ mod aside;
 mod catalogue;
 mod copies;
 mod crash;
+mod dry_run;
 mod fetches;
 mod folders;
 mod import;
@@ -17,4 +18,5 @@ mod sources;
 #[cfg(unix)]
 mod stranger;
 mod update;
+mod way_out;
 pub(crate) mod world;

@@ -7,9 +7,10 @@ use serde_json::{Map, Value, json};
 
 use apkit::package::discover;
 use apkit::render::visible;
-use apkit::source::Source;
+use apkit::source::{self, Source, git, npm, remote};
 use apkit::store::{
-    self, Done, Folder, Imported, Options, Outcome, Store, VersionChange, shown_version,
+    self, Done, Entry, Folder, Foreseen, Imported, Options, Outcome, Store, VersionChange,
+    shown_version,
 };
 
 use super::super::args::When;
@@ -23,6 +24,8 @@ use super::{Import, Scratch, Session, json, words};
 /// One package, as asked for, and what came of it.
 struct Line {
     asked: String,
+    /// What moves on where the lock file cannot be followed.
+    way_out: Option<String>,
     result: Result<Imported, store::Error>,
 }
 
@@ -41,17 +44,30 @@ pub(crate) fn run(arguments: &Import, color: When) -> Result<Exit, Failure> {
             .restore(&session.request(), &options)
             .map_err(|error| Failure::store("restore".to_owned(), error))?;
         results.extend(restored.into_iter().map(|restored| Line {
+            way_out: moves_on(
+                &restored.result,
+                &restored.name,
+                &store,
+                &session,
+                arguments,
+            ),
             asked: restored.name,
             result: restored.result,
         }));
     }
+    let mut foreseen = Foreseen::default();
     for text in &arguments.sources {
         // What one brought must not be in the way of the next.
         let scratch = scratch(arguments)?;
-        let options = options(arguments, &session, scratch.as_ref());
+        let mut options = options(arguments, &session, scratch.as_ref());
+        options.foreseen = foreseen.clone();
         let result = one(text, arguments.frozen, &store, &session, &options);
+        if let (true, Ok(Imported::Done(done))) = (arguments.dry_run, &result) {
+            foreseen.add(done);
+        }
         results.push(Line {
             asked: Source::shown(text),
+            way_out: moves_on(&result, text, &store, &session, arguments),
             result,
         });
         if session.stop().is_requested() {
@@ -84,8 +100,14 @@ pub(crate) fn run(arguments: &Import, color: When) -> Result<Exit, Failure> {
             for result in results {
                 if let Ok(Imported::Done(done)) = &result.result {
                     done_text(done, &store, &gate, arguments, out)?;
-                } else if let Err(failure) = undone_text(result, color, out)? {
-                    failures.push(failure.with_way_out(&arguments.place));
+                    if arguments.place.project {
+                        here_alone(done, &session, out)?;
+                    }
+                    continue;
+                }
+                let way_out = result.way_out.clone();
+                if let Err(failure) = undone_text(result, color, out)? {
+                    failures.push(failure.with_way_out(&arguments.place).or_by(way_out));
                 }
             }
             Ok(())
@@ -113,6 +135,7 @@ fn options(arguments: &Import, session: &Session, scratch: Option<&Scratch>) -> 
         folders: folders.collect(),
         allow_scripts: arguments.allow_scripts,
         dry_run: scratch.map(|scratch| scratch.path().to_owned()),
+        foreseen: Foreseen::default(),
     }
 }
 
@@ -140,6 +163,64 @@ fn one(
     }
 }
 
+/// The command that takes what a source has now, where it no longer has what the
+/// lock file demands.
+fn moves_on(
+    result: &Result<Imported, store::Error>,
+    asked: &str,
+    store: &Store,
+    session: &Session,
+    arguments: &Import,
+) -> Option<String> {
+    let Err(error) = result else {
+        return None;
+    };
+    if !arguments.frozen {
+        return None;
+    }
+    let name = (store.name_of(asked, session.environment(), session.stop())).ok()?;
+    let entry = store
+        .installed(session.stop())
+        .ok()?
+        .packages
+        .remove(&name)?;
+    let to = elsewhere(error, &entry)?;
+    let words = [&["update", name.as_str()][..], to].concat();
+    let command = words::command(&arguments.place, &words);
+    Some(format!(
+        "{command} takes what is there now, if you trust that"
+    ))
+}
+
+/// How an update gets past content that is gone or was replaced; nothing if that is
+/// not what failed.
+fn elsewhere(error: &store::Error, entry: &Entry) -> Option<&'static [&'static str]> {
+    // An update stays with the one content that its source names.
+    let names_it = |id: &str| {
+        entry
+            .source
+            .wanted()
+            .is_some_and(|wanted| id.starts_with(wanted))
+    };
+    match error {
+        store::Error::NotAsLocked(_) => Some(&[]),
+        store::Error::Fetch(error) => match error {
+            source::Error::Npm(npm::Error::Unpublished { version, .. }) if names_it(version) => {
+                Some(&["--to", "latest"])
+            }
+            source::Error::Git(git::Error::NoCommit { id }) if names_it(id) => {
+                Some(&["--to", "HEAD"])
+            }
+            source::Error::Integrity { .. }
+            | source::Error::Npm(npm::Error::Unpublished { .. } | npm::Error::Replaced { .. })
+            | source::Error::Git(git::Error::NoCommit { .. })
+            | source::Error::Remote(remote::Error::Replaced { .. }) => Some(&[]),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 fn exit_of(result: &Line) -> Exit {
     match &result.result {
         Ok(Imported::Done(_)) => Exit::Clean,
@@ -164,6 +245,28 @@ fn done_text(
     let root = store.package_root(&done.name);
     words::notes(done, &root, &arguments.place, asked, out)?;
     gate::told(&gate.outdated(done), &done.entry.digest, out)
+}
+
+/// Tells that the lock file of a project names what other machines do not have.
+fn here_alone(done: &Done, session: &Session, out: &mut dyn Write) -> io::Result<()> {
+    let source = &done.entry.source;
+    let is_known = (done.before.as_ref()).is_some_and(|before| before.source == *source);
+    let text = source.to_string();
+    let is_here = match source {
+        Source::Directory(_) | Source::ArchiveFile(_) => {
+            source.written_from(&session.environment().directory) == text
+        }
+        Source::Git(_) => text.starts_with("git+file:"),
+        _ => false,
+    };
+    if is_known || !is_here {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "  the lock file names {}, which is on this machine alone: in a clone elsewhere nothing can import it; inside the project it is named from there",
+        visible(&text)
+    )
 }
 
 /// What keeps a package from being in place.

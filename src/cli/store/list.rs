@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &List) -> Result<Exit, Failure> {
         let found = store
             .available(&more, &options, session.stop())
             .map_err(failure)?;
-        return available(found, arguments.shape.is_json());
+        return available(found, &store, arguments.shape.is_json());
     }
     let installed = store.installed(session.stop()).map_err(failure)?;
     let unmanaged = store.unmanaged(session.stop()).map_err(failure)?;
@@ -95,7 +95,7 @@ fn as_text(
     Ok(())
 }
 
-fn available(found: Catalogue, is_json: bool) -> Result<Exit, Failure> {
+fn available(found: Catalogue, store: &Store, is_json: bool) -> Result<Exit, Failure> {
     let unreadable = found.unreadable;
     output::to_stdout(|out| {
         if is_json {
@@ -127,8 +127,21 @@ fn available(found: Catalogue, is_json: bool) -> Result<Exit, Failure> {
     if unreadable.is_empty() {
         return Ok(Exit::Clean);
     }
-    for (_, error) in unreadable {
-        Failure::store("list packages".to_owned(), error).tell();
+    for (path, error) in unreadable {
+        let directory = Source::directory(&path);
+        let mut sources = store.policy().sources();
+        let is_named = sources.any(|named| Source::directory(named) == directory);
+        let named = is_named.then(|| {
+            let files = store.policy_files().iter().filter(|file| file.exists());
+            let files: Vec<String> = files.map(|file| failure::show(file)).collect();
+            format!(
+                "correct `sources` in {}, which names it",
+                files.join(" or ")
+            )
+        });
+        Failure::store("list packages".to_owned(), error)
+            .or_by(named)
+            .tell();
     }
     Ok(Exit::Failed)
 }

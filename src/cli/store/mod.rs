@@ -64,6 +64,11 @@ pub(crate) fn skills(arguments: &Skills) -> Result<Exit, Failure> {
     json::or_failure(arguments.is_json(), skills::run(arguments))
 }
 
+/// The command that judges the packages below a directory, or in a source.
+pub(crate) fn validate_below(source: &str) -> String {
+    words::validate_below(source)
+}
+
 /// How long a command waits for another one that changes the same store.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -272,5 +277,17 @@ impl Failure {
             _ => None,
         };
         Self::Store { what, error, hint }
+    }
+
+    /// With this way out, if there is none yet.
+    fn or_by(self, way_out: Option<String>) -> Self {
+        match self {
+            Self::Store { what, error, hint } => Self::Store {
+                what,
+                error,
+                hint: hint.or(way_out),
+            },
+            other => other,
+        }
     }
 }

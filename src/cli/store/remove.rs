@@ -30,7 +30,11 @@ pub(crate) fn run(arguments: &Remove) -> Result<Exit, Failure> {
     let mut failures = Vec::new();
     output::to_stdout(|out| {
         if arguments.shape.is_json() {
-            let items = lines.iter().map(as_json).collect();
+            let word = match arguments.skills_to.is_empty() {
+                true => "removed",
+                false => "copies_removed",
+            };
+            let items = lines.iter().map(|line| as_json(line, word)).collect();
             return json::write("results", items, out);
         }
         for line in &lines {
@@ -109,13 +113,13 @@ fn as_text(
     Ok(())
 }
 
-fn as_json(line: &Line) -> Value {
+fn as_json(line: &Line, word: &str) -> Value {
     let mut members = Map::new();
     let mut set = |key: &str, value: Value| members.insert(key.to_owned(), value);
     set("name", json!(line.name));
     match &line.result {
         Ok(removed) => {
-            set("outcome", json!("removed"));
+            set("outcome", json!(word));
             set("before", removed.entry.as_ref().map(json::entry).into());
             set("data_kept", json!(removed.data_kept));
             set("discarded", json::discarded(&removed.discarded));

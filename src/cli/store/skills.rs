@@ -91,6 +91,7 @@ fn no_skill(text: &str, skills: &[InstalledSkill], same: &[&InstalledSkill]) -> 
     let known = known.map(|skill| format!("{}/{}", skill.package, skill.skill.name));
     Failure::NoSkillName {
         text: Source::shown(text),
+        is_there: !same.is_empty(),
         known: known.collect(),
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use apkit::render::visible;
 use apkit::source::Source;
-use apkit::store::{self, Entry, Outcome, Store, Updated, VersionChange, shown_version};
+use apkit::store::{self, Entry, Outcome, State, Store, Updated, VersionChange, shown_version};
 
 use super::super::args::When;
 use super::super::exit::Exit;
@@ -15,7 +15,7 @@ use super::super::output;
 use super::args::Place;
 use super::copies::Asked;
 use super::gate::{self, Gate};
-use super::{Scratch, Session, Update, json, words};
+use super::{Scratch, Session, Update, json, verify, words};
 
 /// One package and what came of it.
 struct Line {
@@ -108,7 +108,9 @@ fn all(arguments: &Update, store: &Store, session: &Session) -> Result<Vec<Line>
 fn exit_of(line: &Line) -> Exit {
     match &line.result {
         Ok(Updated::Current(_) | Updated::Done(_)) => Exit::Clean,
-        Ok(Updated::Available { .. } | Updated::Rejected(_)) => Exit::Findings,
+        Ok(Updated::Available { .. } | Updated::Repairable { .. } | Updated::Rejected(_)) => {
+            Exit::Findings
+        }
         Err(error) if error.is_denied() => Exit::Findings,
         Err(_) => Exit::Failed,
     }
@@ -127,11 +129,24 @@ fn as_text(
         Ok(Updated::Current(entry)) => {
             writeln!(out, "{name}: current ({})", words::content(&entry))?;
         }
-        Ok(Updated::Available { before, after, .. }) if before.digest == after.digest => {
+        Ok(Updated::Repairable {
+            before,
+            after,
+            state,
+        }) => {
             words::rewritten(Some(&before), &after, out)?;
+            let what = match *state {
+                State::Missing => "missing",
+                // It is a copy of a skill.
+                State::Intact => "its copied skills are not as they were copied",
+                State::Misrecorded(_) => {
+                    "the lock file says something else of it than its plugin.json"
+                }
+                State::Changed(_) | State::Odd(_) => "changed here",
+            };
             writeln!(
                 out,
-                "{name}: changed here; {} puts it back",
+                "{name}: {what}; {} puts it back",
                 words::command(place, &["update", &name])
             )?;
         }
@@ -157,6 +172,11 @@ fn as_text(
             match done.outcome {
                 Outcome::Recorded => {
                     writeln!(out, "{name}: same content, {step}")?;
+                    let from = done.before.as_ref().map(|before| before.source.to_string());
+                    let to = done.entry.source.to_string();
+                    if from.is_some_and(|from| from != to) {
+                        writeln!(out, "  updates follow {} from now on", visible(&to))?;
+                    }
                 }
                 Outcome::Installed => writeln!(out, "{name}: imported")?,
                 Outcome::Repaired => writeln!(out, "{name}: put back as it was")?,
@@ -170,7 +190,7 @@ fn as_text(
             words::rejected(*rejected, color, out)?;
             writeln!(
                 out,
-                "{name}: the new content is rejected, the old one stays"
+                "{name}: what its source has is rejected, what is installed stays"
             )?;
         }
         Err(error) => {
@@ -234,6 +254,20 @@ fn as_json(line: Line, gate: &Gate) -> Value {
             members.insert("outcome".to_owned(), outcome("available"));
             let change = change(&before, &after).map(VersionChange::as_str);
             members.insert("change".to_owned(), json!(change));
+            members.insert(
+                "rewritten".to_owned(),
+                json::rewritten(Some(&before), &after),
+            );
+            members.insert("before".to_owned(), json::entry(&before));
+            members.insert("after".to_owned(), json::entry(&after));
+        }
+        Ok(Updated::Repairable {
+            before,
+            after,
+            state,
+        }) => {
+            members.insert("outcome".to_owned(), outcome("repairable"));
+            members.insert("state".to_owned(), json!(verify::word(&state)));
             members.insert(
                 "rewritten".to_owned(),
                 json::rewritten(Some(&before), &after),

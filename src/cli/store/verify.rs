@@ -30,7 +30,8 @@ pub(crate) fn run(arguments: &Verify) -> Result<Exit, Failure> {
     } else {
         Vec::new()
     };
-    let exit = if strays.is_empty() && verified.iter().all(Verified::is_good) {
+    let is_good = |found: &Verified| found.is_good() && found.denied.is_none();
+    let exit = if strays.is_empty() && verified.iter().all(is_good) {
         Exit::Clean
     } else {
         Exit::Findings
@@ -49,7 +50,7 @@ pub(crate) fn run(arguments: &Verify) -> Result<Exit, Failure> {
         for stray in &strays {
             writeln!(
                 out,
-                "{}: the lock file does not name it; apkit has not put it into {}",
+                "{}: the lock file does not name it; apkit has not put it into {}: move it away or delete it",
                 visible(stray),
                 show(&store.root().join("plugins"))
             )?;
@@ -61,7 +62,7 @@ pub(crate) fn run(arguments: &Verify) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn word(state: &State) -> &'static str {
+pub(super) fn word(state: &State) -> &'static str {
     match state {
         State::Intact => "intact",
         State::Missing => "missing",
@@ -108,6 +109,14 @@ fn as_text(found: &Verified, place: &Place, out: &mut dyn Write) -> io::Result<(
         };
         writeln!(out, "  {first}{update} puts it back as it was or newer")?;
     }
+    if let Some(denied) = &found.denied {
+        writeln!(
+            out,
+            "  would not be imported now: {}; {} takes it away",
+            visible(&denied.to_string()),
+            words::command(place, &["remove", &found.name])
+        )?;
+    }
     Ok(())
 }
 
@@ -127,6 +136,7 @@ fn as_json(found: &Verified) -> Value {
         "changes": changes,
         "message": message,
         "folders": json::problems(&found.folders),
+        "denied": found.denied.as_ref().map(ToString::to_string),
         "digest": found.entry.digest.to_string(),
     })
 }

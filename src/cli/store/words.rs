@@ -46,6 +46,11 @@ pub(super) fn import(source: &str) -> String {
     format!("apkit import {}", quoted(source))
 }
 
+/// The command that judges all packages in a source.
+pub(super) fn validate_below(source: &str) -> String {
+    format!("apkit validate --recursive {}", quoted(source))
+}
+
 /// The beginning of the command that makes a package of something.
 pub(super) fn export(source: &str) -> String {
     format!("apkit export {}", quoted(source))

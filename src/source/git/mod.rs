@@ -134,6 +134,7 @@ fn bring(source: &GitSource, request: &Request<'_>, mut stage: Stage) -> Result<
     };
     Ok(Fetched {
         staged: stage.finish("")?,
+        sub_path: source.sub_path.clone(),
         resolved: found.into(),
         is_weak: false,
     })

@@ -59,9 +59,7 @@ pub enum Error {
         known: Known,
     },
     /// The version that is pinned is gone from the registry.
-    #[error(
-        "{name} {version}, which is pinned, is no longer there; {known}. Import it again without the pin to move on"
-    )]
+    #[error("{name} {version}, which is pinned, is no longer there; {known}")]
     Unpublished {
         /// The package.
         name: PackageName,
@@ -156,7 +154,7 @@ pub enum Error {
     },
     /// The version was published again with other content.
     #[error(
-        "{name} {version} is not what was pinned: its integrity is {found}, not {pinned}. Somebody published it again; import it again without the pin if you trust that"
+        "{name} {version} is not what was pinned: its integrity is {found}, not {pinned}. Somebody published it again"
     )]
     Replaced {
         /// The package.

@@ -257,9 +257,18 @@ fn a_skill_that_one_package_has_is_shown_by_its_name() {
     world.expect(0, &["import", "./b"]);
     for (text, wanted) in [
         ("ebb", "ebb: no installed package has one of that name"),
-        ("tides", "tides: write aa/tides or bb/tides\n"),
-        ("tidess", "tidess: write aa/tides or bb/tides\n"),
-        ("bb", "bb: write bb/tides\n"),
+        (
+            "tides",
+            "tides: several packages have one; write aa/tides or bb/tides\n",
+        ),
+        (
+            "tidess",
+            "tidess: no installed package has one of that name; did you mean aa/tides or bb/tides?\n",
+        ),
+        (
+            "bb",
+            "bb: no installed package has one of that name; did you mean bb/tides?\n",
+        ),
     ] {
         let run = world.expect(2, &["skills", "show", text]);
         assert!(run.stderr.contains(wanted), "{}", run.stderr);

@@ -125,8 +125,9 @@ fn every_outcome_of_import_and_update_keeps_to_its_schema() {
     world.lock();
     imports
         .assert("installed updated repaired recorded unchanged rejected denied unreachable failed");
-    updates
-        .assert("current available updated repaired recorded rejected denied unreachable failed");
+    updates.assert(
+        "current available repairable updated repaired recorded rejected denied unreachable failed",
+    );
 }
 
 #[test]
@@ -307,6 +308,7 @@ fn the_schema_of_the_rules_agrees_with_the_program() {
     let digest = format!("sha256:{}", "0".repeat(64));
     let integrity = format!("sha512-{}==", "A".repeat(86));
     let pinned = format!("[[stdio.allow]]\nplugin = \"p\"\ndigest = \"{digest}\"\n");
+    let any_plugin = pinned.replace("\"p\"", "\"a*\"");
     let readme = include_str!("../../../README.md");
     let samples = readme
         .split("```toml\n")
@@ -326,6 +328,12 @@ fn the_schema_of_the_rules_agrees_with_the_program() {
         "[[stdio.deny]]\nplugin = \"p\"\nserver = \"s\"\nreason = \"r\"\n",
         "[[remote.deny]]\nhost = \"h\"\nplugin = \"p\"\nserver = \"s\"\nreason = \"r\"\n",
         "[stdio]\n[remote]\nprivate = []\n",
+        "[[deny]]\nhost = \"::1\"\n",
+        "[[deny]]\nhost = \"[::1]\"\n",
+        "[[deny]]\nkind = \"npm\"\nscope = \"*\"\nname = \"@a/*\"\n",
+        "[[deny]]\nname = \"@a/b\"\n",
+        "[[deny]]\nkind = \"git\"\nscope = \"acme\"\nname = \"tides\"\nplugin = \"tide-*\"\n",
+        "[[remote.deny]]\nhost = \"::1\"\n",
     ];
     let wrong = [
         "more = 1\n",
@@ -342,6 +350,21 @@ fn the_schema_of_the_rules_agrees_with_the_program() {
         "[[stdio.deny]]\ndigest = \"x\"\n",
         "[[remote.allow]]\nplugin = \"p\"\n",
         "[remote]\nmore = 1\n",
+        "[[deny]]\nhost = \"a:1\"\n",
+        "[[deny]]\nhost = \"[::1]:80\"\n",
+        "[[deny]]\nhost = \"a/b\"\n",
+        "[[deny]]\nkind = \"directory\"\nhost = \"a\"\n",
+        "[[deny]]\nkind = \"npm\"\nscope = \"acme\"\n",
+        "[[deny]]\nkind = \"git\"\nscope = \"@acme\"\n",
+        "[[deny]]\nkind = \"archive\"\nscope = \"acme\"\n",
+        "[[deny]]\nscope = \"acme/tools\"\n",
+        "[[deny]]\nkind = \"git\"\nname = \"acme/tools\"\n",
+        "[[deny]]\nkind = \"git\"\nname = \"tools.git\"\n",
+        "[[deny]]\nname = \"acme/tools\"\n",
+        "[[deny]]\nplugin = \"a b\"\n",
+        "[[remote.deny]]\nhost = \"a/b\"\n",
+        "[[remote.deny]]\nhost = \"a:1\"\n",
+        &any_plugin,
     ];
     for (texts, is_right) in [(&right[..], true), (&wrong[..], false)] {
         for text in texts {

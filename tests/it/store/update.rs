@@ -97,7 +97,11 @@ fn rejected_content_leaves_the_old_in_place() {
     world.expect(0, &["import", "./p"]);
     world.write("p/plugin.json", "{}");
     let run = world.expect(1, &["update"]);
-    assert!(run.stdout.contains("the old one stays"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("what is installed stays"),
+        "{}",
+        run.stdout
+    );
     world.write("p/plugin.json", manifest("other-name", ""));
     let run = world.expect(2, &["update"]);
     assert!(
