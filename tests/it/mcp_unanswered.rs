@@ -65,3 +65,45 @@ fn calls_that_a_server_over_http_never_answers_hold_up_no_other() {
     }
     assert_eq!(host.text("mcp__far__fast", json!({})), "done");
 }
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_does_not_wait_for_a_server_that_does_not_greet() {
+    use std::process::{Command, Stdio};
+
+    // No answer at all, or one that never says anything.
+    for stalls in [Delivery::StallAfter(0), Delivery::StallAfter(1)] {
+        for kind in ["text/event-stream", "application/json"] {
+            let server = Server::new(move |_: &Asked| {
+                let reply = Reply::new(200, ": \n\n").header("content-type", kind);
+                reply.delivery(stalls)
+            });
+            let place = Place::new();
+            let entry = json!({"far": {"type": "streamable-http", "url": server.url("/mcp")}});
+            package_of(&place, "p", &entry);
+            let mut command = apkit(&place);
+            command
+                .args(["check", "p", "--timeout", "60"])
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped());
+            let child = command.spawn().expect("it starts");
+            let began = Instant::now();
+            while server.asked().is_empty() {
+                assert!(began.elapsed() < Duration::from_secs(20), "it is asked");
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            let asked = Instant::now();
+            let kill = Command::new("kill")
+                .args(["-s", "INT", &child.id().to_string()])
+                .status();
+            assert!(kill.expect("kill runs").success());
+            let ended = child.wait_with_output().expect("it ends");
+            assert_eq!(ended.status.code(), Some(130), "{ended:?}");
+            assert!(
+                asked.elapsed() < Duration::from_secs(5),
+                "{kind}: {:?}",
+                asked.elapsed()
+            );
+        }
+    }
+}

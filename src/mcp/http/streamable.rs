@@ -21,6 +21,7 @@ use rmcp::transport::streamable_http_client::{
 };
 use serde_json::Value;
 use sse_stream::Sse;
+use tokio::sync::watch;
 
 use super::Watch;
 use super::exchange::{EVENTS, Exchange, JSON, own};
@@ -50,6 +51,8 @@ pub struct Streamable {
     watch: Watch,
     /// `initialized` was sent. Before that rmcp waits for it and hears of no end.
     is_open: bool,
+    /// Dropped with this, it ends what rmcp's task still waits for.
+    _life: watch::Sender<()>,
 }
 
 impl Streamable {
@@ -58,14 +61,16 @@ impl Streamable {
         // Streams are taken up again by `resume`.
         config.retry_config = Arc::new(NeverRetry::default());
         config.max_concurrent_requests = REQUESTS;
+        let (life, end) = watch::channel(());
         Self {
             address: shown(&exchange.home),
             watch: exchange.watch.clone(),
             is_open: false,
             inner: StreamableHttpClientTransport::with_client(
-                Client(exchange, Arc::default()),
+                Client(exchange, Arc::default(), end),
                 config,
             ),
+            _life: life,
         }
     }
 
@@ -120,11 +125,18 @@ fn closed(error: Error, address: String, watch: &Watch) -> Failure {
 }
 
 /// What rmcp asks for each request. The second part holds the requests that were
-/// refused for want of a session and are sent once more.
+/// refused for want of a session and are sent once more; the third one ends with the
+/// transport.
 #[derive(Clone)]
-struct Client(Exchange, Arc<Mutex<HashSet<String>>>);
+struct Client(Exchange, Arc<Mutex<HashSet<String>>>, watch::Receiver<()>);
 
 impl Client {
+    /// Waits until nobody has the transport any more.
+    fn gone(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut end = self.2.clone();
+        async move { while end.changed().await.is_ok() {} }
+    }
+
     fn fail(&self, failure: Failure) -> Error {
         self.0.watch.note(&failure);
         Error::Client(failure)
@@ -333,7 +345,17 @@ impl StreamableHttpClient for Client {
         _auth_header: Option<String>,
         custom_headers: Own,
     ) -> Result<StreamableHttpPostResponse, Error> {
-        self.post(message, session_id, custom_headers).await
+        // rmcp's task hears of no end before the server has answered for the first time.
+        let posted = tokio::select! {
+            posted = self.post(message, session_id, custom_headers) => posted?,
+            () = self.gone() => return Err(Error::TransportChannelClosed),
+        };
+        Ok(match posted {
+            StreamableHttpPostResponse::Sse(stream, name) => {
+                StreamableHttpPostResponse::Sse(stream.take_until(self.gone()).boxed(), name)
+            }
+            posted => posted,
+        })
     }
 
     async fn delete_session(
