@@ -51,6 +51,8 @@ struct Bridge {
     version: Mutex<Option<&'static str>>,
     /// `initialize` was asked and is not answered yet.
     greeting: watch::Sender<bool>,
+    /// Nothing is waited for any more.
+    over: watch::Sender<bool>,
     /// The host has been told which tools there are.
     listed: AtomicBool,
     told: Mutex<HashSet<String>>,
@@ -102,6 +104,7 @@ pub(super) async fn run(
         level,
         version: Mutex::default(),
         greeting: watch::Sender::new(false),
+        over: watch::Sender::new(false),
         listed: AtomicBool::new(false),
         told: Mutex::default(),
         report,
@@ -121,13 +124,8 @@ pub(super) async fn run(
         () = &mut stop => false,
     };
     if ended {
-        let rest = async { while tasks.join_next().await.is_some() {} };
         tokio::select! {
-            late = timeout(terms.end.max(start), rest) => {
-                if late.is_err() {
-                    bridge.give_up(terms.end).await;
-                }
-            }
+            () = bridge.finish(&mut tasks, terms.end) => {}
             () = bridge.out.closed() => {}
             () = &mut stop => {}
         }
@@ -277,10 +275,21 @@ impl Bridge {
         let _ = greeting.wait_for(|greeting| !greeting).await;
     }
 
+    /// Sees to its end what is on its way when the input has ended. What waits for servers
+    /// that are being opened is answered at the limit, too, with what is there.
+    async fn finish(&self, tasks: &mut JoinSet<()>, limit: Duration) {
+        if timeout(limit, drained(tasks)).await.is_err() {
+            self.give_up(limit).await;
+            self.over.send_replace(true);
+            let _ = timeout(FLUSH, drained(tasks)).await;
+        }
+    }
+
     /// Answers the calls that are not waited for any more.
     async fn give_up(&self, limit: Duration) {
-        let calls: Vec<String> = lock(&self.calls).drain().map(|(id, _)| id).collect();
-        for id in calls {
+        let calls: Vec<_> = lock(&self.calls).drain().collect();
+        for (id, cancel) in calls {
+            let _ = cancel.send(None);
             let Ok(id) = RawValue::from_string(id) else {
                 continue;
             };
@@ -303,7 +312,11 @@ impl Bridge {
             }
         };
         let until = self.started + *lock(&self.wait);
-        let _ = tokio::time::timeout_at(until, all).await;
+        let mut over = self.over.subscribe();
+        tokio::select! {
+            _ = tokio::time::timeout_at(until, all) => {}
+            _ = over.wait_for(|over| *over) => {}
+        }
     }
 
     fn table(&self) -> Arc<Table> {
@@ -359,6 +372,10 @@ impl Bridge {
             self.renew().await;
         }
     }
+}
+
+async fn drained(tasks: &mut JoinSet<()>) {
+    while tasks.join_next().await.is_some() {}
 }
 
 #[derive(Deserialize)]

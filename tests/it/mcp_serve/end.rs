@@ -2,7 +2,7 @@
 
 #[cfg(unix)]
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -79,7 +79,9 @@ fn what_was_piped_in_is_answered_in_order_though_the_input_ended() {
             assert_eq!(call["result"]["content"][0]["text"], "x");
         } else {
             assert_eq!(list["result"]["tools"], json!([]));
-            assert_eq!(call["error"]["code"], -32602, "{call}");
+            // Opening the server and the end of the input have the same second.
+            let code = call["error"]["code"].as_i64();
+            assert!(matches!(code, Some(-32602 | -32603)), "{call}");
         }
     }
 }
@@ -89,8 +91,13 @@ fn a_call_without_an_answer_ends_in_an_error_when_the_input_ended() {
     let place = Place::new();
     package(&place, "p", &[("probe", &[])]);
     let mut host = Host::start(&place, &["p", "--timeout", "1"]);
+    host.process("probe");
     let id = host.request("tools/call", json!({"name": "mcp__probe__silent"}));
+    let ended = Instant::now();
     host.end();
+    let took = ended.elapsed();
+    // Hosts wait longer than that for servers at the start.
+    assert!(took < Duration::from_secs(4), "{took:?}");
     let answer = host.next();
     assert_eq!(answer["id"], id);
     let text = "the input ended, and there was no answer within 1 s";

@@ -57,7 +57,12 @@ impl Bridge {
                     let params = Params::of(params, own);
                     bridge.call(&id, &upstream, params, cancelled).await;
                 }
-                Err(error) => bridge.out.error(Some(&id), &error).await,
+                Err(error) => {
+                    // One that was given up meanwhile is answered, or wants no answer.
+                    if lock(&bridge.calls).contains_key(&key(&id)) {
+                        bridge.out.error(Some(&id), &error).await;
+                    }
+                }
             }
             lock(&bridge.calls).remove(&key(&id));
         });
