@@ -279,8 +279,10 @@ impl Bridge {
     /// that are being opened is answered at the limit, too, with what is there.
     async fn finish(&self, tasks: &mut JoinSet<()>, limit: Duration) {
         if timeout(limit, drained(tasks)).await.is_err() {
-            self.give_up(limit).await;
             self.over.send_replace(true);
+            // `initialize` is answered first, whatever else is on its way.
+            let _ = timeout(FLUSH, self.greeted()).await;
+            self.give_up(limit).await;
             let _ = timeout(FLUSH, drained(tasks)).await;
         }
     }

@@ -28,6 +28,8 @@ const LONG_RUN: Duration = Duration::from_secs(60);
 /// A server that says without end that its tools are others is asked no more
 /// often than this.
 const BETWEEN_LISTS: Duration = Duration::from_millis(100);
+/// How often it is looked whether the server has sent what is no message, until it is told.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(3);
 
 /// How a server stands.
 #[derive(Clone)]
@@ -249,9 +251,18 @@ impl Upstream {
         out: &Out,
         report: &(dyn Fn(&str) + Send + Sync),
     ) -> Failure {
+        let mut looks = tokio::time::interval(BETWEEN_LOOKS);
+        let mut is_stray_told = false;
         loop {
             tokio::select! {
                 failure = session.ended() => return failure,
+                // It may have been an answer, for which a call waits in vain.
+                _ = looks.tick(), if !is_stray_told => {
+                    if let Some(stray) = session.stray() {
+                        report(&format!("server `{}`: {stray}", self.label));
+                        is_stray_told = true;
+                    }
+                }
                 () = session.tools_changed() => {
                     match self.list(session, report).await {
                         Ok(tools) => self.set(State::Up(session.clone(), tools.into())),

@@ -40,6 +40,28 @@ fn bad_servers_cost_their_own_tools_alone() {
 }
 
 #[test]
+fn what_is_no_message_is_told_while_the_server_serves() {
+    let place = Place::new();
+    let servers: &[(&str, &[&str])] = &[("early", &["--probe=garbage:2"]), ("late", &[])];
+    package(&place, "p", servers);
+    let mut host = Host::start(&place, &["p", "--wait", "20"]);
+    assert_eq!(
+        host.text("mcp__late__garbage", json!({"lines": 1})),
+        "written"
+    );
+    // It looks for more from time to time.
+    thread::sleep(Duration::from_secs(4));
+    let (status, errors) = host.end();
+    assert_eq!(status, Some(0));
+    for told in [
+        "server `early`: it wrote 2 lines to standard output that are no JSON-RPC messages",
+        "server `late`: it wrote a line to standard output that is no JSON-RPC message",
+    ] {
+        assert_eq!(errors.matches(told).count(), 1, "{errors}");
+    }
+}
+
+#[test]
 fn a_remote_server_that_is_not_there_at_the_start_comes_later() {
     let is_up = Arc::new(AtomicBool::new(false));
     let up = Arc::clone(&is_up);
