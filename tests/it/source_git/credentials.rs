@@ -324,6 +324,22 @@ fn half_of_a_secret_is_not_shown_where_a_text_is_cut() {
         let said = error.expect_err("refused").to_string();
         assert!(said.ends_with(wanted), "{said}");
     }
+    // The connection ends in the middle of these.
+    for (text, wanted) in [
+        ("no good: bWU6c2VjcmV", ": no good: …"),
+        ("no good: secre", ": no good: …"),
+        ("not at http://you:wor", ": not at"),
+    ] {
+        let server = HttpServer::start(&world.path().join("repos"), move |asked| {
+            match asked.header("authorization") {
+                Some(MINE) => Answer::Begun(403, text),
+                _ => guarded(asked),
+            }
+        });
+        let error = world.fetch(&source(&server.url("r.git"), "", ""));
+        let said = error.expect_err("refused").to_string();
+        assert!(said.ends_with(wanted), "{said}");
+    }
     // What is told of it ends in the middle of this.
     let text: &str = format!("{} http://you:word@host/\n", "a".repeat(380)).leak();
     let server = HttpServer::start(&world.path().join("repos"), move |_| {
