@@ -306,6 +306,26 @@ fn what_another_tool_would_take_is_told_in_the_spelling_that_is_read_here() {
             &["https://host.example/a.tgz?path=p"],
         ),
         (
+            "https://host.example/a.tgz?x=y#v1",
+            "no `#` reference",
+            &["https://host.example/a.tgz?x=y"],
+        ),
+        (
+            "https://host.example/a.tgz?x=y#v1?path=p",
+            "no `#` reference",
+            &["https://host.example/a.tgz?x=y&path=p"],
+        ),
+        (
+            "https://host.example/a.zip#v1?path=p",
+            "no `#` reference",
+            &["https://host.example/a.zip?path=p"],
+        ),
+        (
+            "file:///x/a.tgz#v1",
+            "no `#` reference",
+            &["file:///x/a.tgz"],
+        ),
+        (
             "npm:pkg#1.2.3",
             "behind `@`, not behind `#`",
             &["npm:pkg@1.2.3"],
@@ -413,6 +433,8 @@ fn a_signed_address_may_be_fetched_once_and_is_not_shown() {
     for text in [
         "http://host.example/a.tgz?token=hunter2",
         "https://user:hunter2@host.example/a.tgz?token=hunter2",
+        // A `#` means nothing to an archive, signed or not.
+        "https://host.example/a.tgz?token=hunter2#v1",
         "git+https://0123456789abcdef0123456789abcdef@host.example/o/r",
     ] {
         let refused = Source::parse_for_once(text, &environment);
