@@ -40,6 +40,13 @@ fn every_spelling_has_its_normal_form() {
         ("a.tar.gz", "file:/place/here/a.tar.gz"),
         ("A.ZIP?path=sub/", "file:/place/here/A.ZIP?path=sub"),
         ("file:x.zip", "file:/place/here/x.zip"),
+        ("./b.zip#d/x.tgz", "file:/place/here/b.zip#d/x.tgz"),
+        ("b.zip#d/x.tgz", "file:/place/here/b.zip#d/x.tgz"),
+        (
+            "file:/b.zip#d/x.tgz?path=a%23b",
+            "file:/b.zip#d/x.tgz?path=a%23b",
+        ),
+        ("file:///b.zip%23d/x.tgz", "file:/b.zip#d/x.tgz"),
         ("file:///x/a%20b.zip", "file:/x/a b.zip"),
         (
             "git+https://Host.example/o/r.git",
@@ -299,6 +306,21 @@ fn what_another_tool_would_take_is_told_in_the_spelling_that_is_read_here() {
             &["/x/repo.zip?path=sub"],
         ),
         ("repo.tgz#main", "no `#` reference", &["repo.tgz"]),
+        (
+            "/b.zip#d/x.tgz#v1?path=sub",
+            "no `#` reference",
+            &["/b.zip#d/x.tgz?path=sub"],
+        ),
+        (
+            "file:/x.tgz?path=p#v1",
+            "no `#` reference",
+            &["file:/x.tgz?path=p"],
+        ),
+        (
+            "file:///b.zip#d/x.tgz",
+            "no `#` reference",
+            &["file:///b.zip"],
+        ),
         ("file:repo.tgz#main", "no `#` reference", &["file:repo.tgz"]),
         (
             "https://host.example/a.tgz?path=p#v1",

@@ -189,8 +189,13 @@ pub(super) fn browsed(url: &Url) -> Option<(&'static str, String)> {
 /// The path of an archive with `#REFERENCE` behind it, as repositories have one: the
 /// archive, and `?path=…` if that follows. Of an address, its fragment tells.
 pub(super) fn referenced_archive(text: &str) -> Option<(&str, &str)> {
-    let (archive, reference) = text.split_once('#')?;
-    let is_archive = is_archive_name(path_part(archive));
+    let path = path_part(text);
+    // A directory above an archive may hold a `#` as well.
+    if is_archive_name(path) && !text.get(path.len()..)?.contains('#') {
+        return None;
+    }
+    let mut parts = text.rmatch_indices('#').map(|(at, _)| text.split_at(at));
+    let (archive, reference) = parts.find(|(before, _)| is_archive_name(path_part(before)))?;
     let is_ours = is_spelt_as_path(text)
         || match scheme(text) {
             Some(_) => {
@@ -199,7 +204,7 @@ pub(super) fn referenced_archive(text: &str) -> Option<(&str, &str)> {
             }
             None => !is_scp(text),
         };
-    (is_archive && is_ours).then_some((archive, path_behind(reference)))
+    is_ours.then_some((archive, path_behind(reference)))
 }
 
 /// `?path=…` behind a reference, or nothing.
