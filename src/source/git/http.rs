@@ -340,7 +340,7 @@ fn refused(response: Response, asked: &Url, sent: &Sent) -> Failure {
     let said = String::from_utf8_lossy(&said);
     let said = match is_all {
         true => shortened(&sent.hidden(&said)),
-        false => shortened(secret::whole_words(&sent.hidden_in_part(&said))),
+        false => shortened(&secret::whole_words(&sent.hidden_in_part(&said))),
     };
     let host = url.host_str().unwrap_or_default();
     let host = sent.hidden(&match url.port() {
