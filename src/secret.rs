@@ -4,6 +4,7 @@
 //! Nothing here is compiled or built at run time; a hook pays for what it looks
 //! at and no more.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Beginnings that issuers put in front of their tokens, and how many characters
@@ -274,23 +275,47 @@ pub fn password_in_url(text: &str) -> Option<Range<usize>> {
 /// nothing is left: the half of a password in it would not be known as one.
 pub fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
-        Some((end, _)) => whole_words(text.get(..end).unwrap_or_default()).to_owned(),
+        Some((end, _)) => whole_words(text.get(..end).unwrap_or_default()).into_owned(),
         None => text.to_owned(),
     }
 }
 
-/// A text of which the end is missing, without the last word if that may be the
-/// beginning of an address or of a parameter.
-pub fn whole_words(text: &str) -> &str {
-    let (before, last) = match text.char_indices().rfind(|(_, c)| c.is_whitespace()) {
-        Some((at, _)) => text.split_at(at),
-        None => ("", text),
-    };
-    if last.contains([':', '@', '=']) {
-        before
-    } else {
-        text
+/// A text of which the end is missing, with `…` in place of an address or a value
+/// that its last word may be the beginning of.
+pub fn whole_words(text: &str) -> Cow<'_, str> {
+    let space = text.char_indices().rfind(|(_, c)| c.is_whitespace());
+    let start = space.map_or(0, |(at, c)| at + c.len_utf8());
+    let (before, word) = text.split_at(start);
+    let begun = [begun_address(word), begun_value(word)];
+    match begun.into_iter().flatten().min() {
+        Some(end) => format!("{before}{}…", word.get(..end).unwrap_or_default()).into(),
+        None => text.into(),
     }
+}
+
+/// Where the first address in a word begins.
+fn begun_address(word: &str) -> Option<usize> {
+    let before = word.get(..word.find(":/")?)?;
+    let in_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    Some(before.trim_end_matches(in_scheme).len())
+}
+
+/// Where what may be a password or the value of a parameter begins in a word.
+fn begun_value(word: &str) -> Option<usize> {
+    let is_other = |c: char| !u8::try_from(c).is_ok_and(in_name);
+    let mut marks = word.match_indices([':', '=']);
+    let (at, _) = marks.find(|(at, mark)| {
+        let before = word.get(..*at).unwrap_or_default();
+        let value = word.get(at + mark.len()..).unwrap_or_default();
+        let name = before.trim_end_matches(['"', '\'']).rsplit(is_other).next();
+        let is_secret = name.is_some_and(|name| strength(name, Place::Anywhere).is_some());
+        // Prose of scripts without spaces is one word, and a quoted one may be.
+        let is_prose = value.starts_with(['"', '\''])
+            || !value.is_ascii()
+            || !before.ends_with(|c: char| c.is_ascii());
+        !value.is_empty() && (is_secret || !is_prose)
+    })?;
+    Some(at + 1)
 }
 
 #[cfg(test)]
@@ -393,10 +418,23 @@ mod tests {
     #[test]
     fn no_address_is_cut() {
         for (text, wanted) in [
-            ("of https://u:word@h/", "of"),
-            ("https://u:word@h/", ""),
-            ("of token=word", "of"),
+            ("of https://u:word@h/", "of …"),
+            ("https://u:word@h/", "…"),
+            ("=https://u:word@h/", "=…"),
+            ("a:b@https://u:word@h/", "a:…"),
+            ("of token=word", "of token=…"),
+            ("token='a-long-word'", "token=…"),
+            ("of user:word@h", "of user:…"),
             ("of a kind not known", "of a kind no"),
+            // One word, and no address.
+            ("why='denied-by-policy'", "why='denied-"),
+            ("{\"error\":\"denied\"}", "{\"error\":\"de"),
+            ("{\"token\":\"s3cret\"}", "{\"token\":…"),
+            ("a@b-c-d-e-f-g-h", "a@b-c-d-e-f-"),
+            (
+                "\u{5305}:\u{5305}\u{5305}\u{5305}\u{5305}\u{5305}\u{5305}\u{5305}\u{5305}\u{5305}\u{5305}\u{5305}",
+                "\u{5305}:\u{5305}\u{5305}\u{5305}\u{5305}\u{5305}\u{5305}\u{5305}\u{5305}\u{5305}\u{5305}",
+            ),
             ("\u{fc}\u{fc}\u{fc}\u{fc}", "\u{fc}\u{fc}\u{fc}\u{fc}"),
         ] {
             assert_eq!(cut(text, 12), wanted, "{text}");

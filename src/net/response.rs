@@ -16,6 +16,8 @@ use crate::secret;
 const REASON_BYTES: u64 = 4096;
 /// The most of a reason that is told, in characters.
 const REASON: usize = 200;
+/// How much of a body is read at a time, in bytes.
+const PIECE: usize = 64 << 10;
 
 /// An answer, the body of which is still to be read.
 pub struct Response {
@@ -140,11 +142,14 @@ impl Response {
     /// The body is larger than the cap, broke off, or took too long.
     pub fn bytes(self) -> Result<Vec<u8>, Error> {
         let mut all = Vec::new();
-        let url = self.url.clone();
         let mut body = self.body;
-        body.read_to_end(&mut all)
-            .map_err(|error| broken(&url, error))?;
-        Ok(all)
+        let mut piece = vec![0; PIECE];
+        loop {
+            match body.next(&mut piece)? {
+                0 => return Ok(all),
+                read => all.extend_from_slice(piece.get(..read).unwrap_or_default()),
+            }
+        }
     }
 
     /// Hands the body to `sink` piece by piece, telling `seen` how much has come
@@ -159,34 +164,21 @@ impl Response {
         sink: &mut dyn Write,
         seen: &mut dyn FnMut(u64, u64),
     ) -> io::Result<Result<u64, Error>> {
-        let url = self.url.clone();
         let mut body = self.body;
         let total = body.length.unwrap_or(0);
-        let mut piece = vec![0; 64 << 10];
+        let mut piece = vec![0; PIECE];
         let mut done = 0_u64;
         loop {
-            let read = match body.read(&mut piece) {
+            let read = match body.next(&mut piece) {
                 Ok(0) => return Ok(Ok(done)),
                 Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Ok(Err(broken(&url, error))),
+                Err(error) => return Ok(Err(error)),
             };
             sink.write_all(piece.get(..read).unwrap_or_default())?;
             done += read as u64;
             seen(done, total);
         }
     }
-}
-
-fn broken(url: &Url, error: io::Error) -> Error {
-    Error::from_read(error).unwrap_or_else(|_| {
-        Error::new(
-            url,
-            ErrorKind::Encoding {
-                encoding: "gzip".to_owned(),
-            },
-        )
-    })
 }
 
 /// `Retry-After`: seconds, or a date.
@@ -245,23 +237,35 @@ enum Reader {
     Gzip(Box<MultiGzDecoder<Wire>>),
 }
 
-impl Read for Body {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+impl Body {
+    /// The next bytes; 0 at the end. Every failure of a body leaves from here, so
+    /// that none of them shows what was sent.
+    fn next(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
         let read = match &mut self.reader {
             Reader::Plain(wire) => wire.read(buffer),
             Reader::Gzip(decoder) => decoder.read(buffer),
         };
-        let read = read.map_err(|error| match Error::from_read(error) {
-            Ok(error) => io::Error::other(self.sent.hide(error)),
-            Err(error) => error,
-        })?;
+        let read = read.map_err(|error| {
+            Error::from_read(error).unwrap_or_else(|_| {
+                // What is not of the wire is of the decoder.
+                let encoding = "gzip".to_owned();
+                Error::new(&self.url, ErrorKind::Encoding { encoding })
+            })
+        });
+        let read = read.map_err(|error| self.sent.hide(error))?;
         self.given += read as u64;
         if self.given > self.limit {
             let limit = self.limit;
             let error = Error::new(&self.url, ErrorKind::TooLarge { limit });
-            return Err(io::Error::other(self.sent.hide(error)));
+            return Err(self.sent.hide(error));
         }
         Ok(read)
+    }
+}
+
+impl Read for Body {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.next(buffer).map_err(io::Error::other)
     }
 }
 

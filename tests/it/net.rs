@@ -269,11 +269,20 @@ fn what_is_no_answer_is_told_apart() {
 
 #[test]
 fn a_refusal_is_handed_over_with_its_reason() {
-    let server = Server::new(|asked| match asked.target.as_str() {
+    let long = format!("\u{5305}\u{4e0d}:{}", "\u{8bf7}".repeat(300));
+    let beginning: String = long.chars().take(200).collect();
+    let server = Server::new(move |asked| match asked.target.as_str() {
         "/json" => Reply::json(403, &serde_json::json!({ "error": "no\nentry \u{1b}[31m" }))
             .header("retry-after", "7"),
+        "/long" => Reply::json(403, &serde_json::json!({ "error": long })),
         _ => Reply::new(500, "<html>"),
     });
+    // Of one word, and cut; nothing in it is an address.
+    let refusal = kind(get(&server.url("/long")).and_then(Response::successful));
+    let ErrorKind::Status { reason, .. } = refusal else {
+        panic!("{refusal}");
+    };
+    assert_eq!(reason, Some(beginning));
     let refusal = kind(get(&server.url("/json")).and_then(Response::successful));
     let ErrorKind::Status {
         code: 403,

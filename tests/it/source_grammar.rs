@@ -40,6 +40,13 @@ fn every_spelling_has_its_normal_form() {
         ("a.tar.gz", "file:/place/here/a.tar.gz"),
         ("A.ZIP?path=sub/", "file:/place/here/A.ZIP?path=sub"),
         ("file:x.zip", "file:/place/here/x.zip"),
+        ("./b.zip#d/x.tgz", "file:/place/here/b.zip#d/x.tgz"),
+        ("b.zip#d/x.tgz", "file:/place/here/b.zip#d/x.tgz"),
+        (
+            "file:/b.zip#d/x.tgz?path=a%23b",
+            "file:/b.zip#d/x.tgz?path=a%23b",
+        ),
+        ("file:///b.zip%23d/x.tgz", "file:/b.zip#d/x.tgz"),
         ("file:///x/a%20b.zip", "file:/x/a b.zip"),
         (
             "git+https://Host.example/o/r.git",
@@ -299,11 +306,46 @@ fn what_another_tool_would_take_is_told_in_the_spelling_that_is_read_here() {
             &["/x/repo.zip?path=sub"],
         ),
         ("repo.tgz#main", "no `#` reference", &["repo.tgz"]),
+        (
+            "/b.zip#d/x.tgz#v1?path=sub",
+            "no `#` reference",
+            &["/b.zip#d/x.tgz?path=sub"],
+        ),
+        (
+            "file:/x.tgz?path=p#v1",
+            "no `#` reference",
+            &["file:/x.tgz?path=p"],
+        ),
+        (
+            "file:///b.zip#d/x.tgz",
+            "no `#` reference",
+            &["file:///b.zip"],
+        ),
         ("file:repo.tgz#main", "no `#` reference", &["file:repo.tgz"]),
         (
             "https://host.example/a.tgz?path=p#v1",
             "no `#` reference",
             &["https://host.example/a.tgz?path=p"],
+        ),
+        (
+            "https://host.example/a.tgz?x=y#v1",
+            "no `#` reference",
+            &["https://host.example/a.tgz?x=y"],
+        ),
+        (
+            "https://host.example/a.tgz?x=y#v1?path=p",
+            "no `#` reference",
+            &["https://host.example/a.tgz?x=y&path=p"],
+        ),
+        (
+            "https://host.example/a.zip#v1?path=p",
+            "no `#` reference",
+            &["https://host.example/a.zip?path=p"],
+        ),
+        (
+            "file:///x/a.tgz#v1",
+            "no `#` reference",
+            &["file:///x/a.tgz"],
         ),
         (
             "npm:pkg#1.2.3",
@@ -413,6 +455,8 @@ fn a_signed_address_may_be_fetched_once_and_is_not_shown() {
     for text in [
         "http://host.example/a.tgz?token=hunter2",
         "https://user:hunter2@host.example/a.tgz?token=hunter2",
+        // A `#` means nothing to an archive, signed or not.
+        "https://host.example/a.tgz?token=hunter2#v1",
         "git+https://0123456789abcdef0123456789abcdef@host.example/o/r",
     ] {
         let refused = Source::parse_for_once(text, &environment);

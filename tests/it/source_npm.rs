@@ -879,6 +879,17 @@ fn credentials_that_a_registry_sends_back_are_not_shown_or_kept() {
             said.contains("/gone/…") && !said.contains("T0ken"),
             "{said}"
         );
+        // Nor where what comes from there cannot be unpacked.
+        registry.put("/a", Reply::redirect(302, &format!("/gone/{token}")));
+        registry.put(
+            &format!("/gone/{token}"),
+            Reply::new(200, "no gzip").header("content-encoding", "gzip"),
+        );
+        let said = refused(user.fetch("a")).to_string();
+        assert!(
+            said.contains("/gone/…: the answer is not the gzip data"),
+            "{said}"
+        );
     }
     // In every text that is told of the metadata.
     let dist = json!({ "tarball": "x.tgz", "integrity": "sha512-npm_s3cr/etT0ken" });

@@ -258,6 +258,6 @@ mod tests {
         assert_eq!(shortened(banner), "b; c [1m; d; e");
         assert_eq!(shortened(&"x".repeat(1000)).len(), 400);
         let address = format!("{} https://me:S3CRETPW@host/", "x".repeat(380));
-        assert_eq!(shortened(&address), "x".repeat(380));
+        assert_eq!(shortened(&address), format!("{} …", "x".repeat(380)));
     }
 }

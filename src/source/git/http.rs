@@ -329,15 +329,18 @@ fn refused(response: Response, asked: &Url, sent: &Sent) -> Failure {
         .header("content-type")
         .is_some_and(|kind| kind.starts_with("text/plain"));
     let mut said = Vec::new();
-    if plain {
-        // What cannot be read is not told.
-        let _ = response.into_body().take(WORDS).read_to_end(&mut said);
-    }
-    let is_all = (said.len() as u64) < WORDS;
+    // Of what breaks off, the beginning is told as of what is too long.
+    let is_all = !plain
+        || response
+            .into_body()
+            .take(WORDS)
+            .read_to_end(&mut said)
+            .is_ok()
+            && (said.len() as u64) < WORDS;
     let said = String::from_utf8_lossy(&said);
     let said = match is_all {
         true => shortened(&sent.hidden(&said)),
-        false => shortened(secret::whole_words(&sent.hidden_in_part(&said))),
+        false => shortened(&secret::whole_words(&sent.hidden_in_part(&said))),
     };
     let host = url.host_str().unwrap_or_default();
     let host = sent.hidden(&match url.port() {

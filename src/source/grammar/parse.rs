@@ -7,7 +7,8 @@ use url::Url;
 use super::shown::Shown;
 use super::text::{
     Scheme, browsed, is_archive_name, is_repository, is_scp, is_secret_parameter, is_spelt_as_path,
-    path_colon, path_part, percent_decoded, referenced_archive, scheme, slashed, slashed_scp,
+    path_behind, path_colon, path_part, percent_decoded, referenced_archive, scheme, slashed,
+    slashed_scp,
 };
 use super::{ArchiveFile, NoSource, SPELLINGS, Source, normal};
 use crate::archive::EntryPath;
@@ -18,6 +19,7 @@ use crate::source::remote::RemoteArchive;
 
 /// No spelling would do.
 pub(super) const NOTHING: &[&str] = &[];
+const REFERENCE: &str = "an archive has no `#` reference";
 
 pub(super) struct Parser<'t> {
     pub(super) text: &'t str,
@@ -46,7 +48,7 @@ impl Parser<'_> {
                         .map(|dir| format!("{dir} for the directory")),
                 );
             }
-            return Err(self.error("an archive has no `#` reference", &spellings));
+            return Err(self.error(REFERENCE, &spellings));
         }
         if is_spelt_as_path(text) {
             return if is_archive_name(path_part(text)) {
@@ -148,6 +150,9 @@ impl Parser<'_> {
             let secure = format!("https{}", &self.text["http".len()..]);
             return Err(self.error("nothing protects what http:// carries", &[secure]));
         }
+        if url.fragment().is_some() {
+            return Err(self.fragment());
+        }
         let mut sub_path = None;
         let mut rest: Vec<&str> = Vec::new();
         let query = url.query().unwrap_or_default().to_owned();
@@ -163,6 +168,17 @@ impl Parser<'_> {
         let rest = rest.join("&");
         url.set_query((!rest.is_empty()).then_some(&rest));
         Ok(Source::RemoteArchive(RemoteArchive { url, sub_path }))
+    }
+
+    /// The address of an archive with a `#` in it, which no server is asked for.
+    fn fragment(&self) -> NoSource {
+        let (address, reference) = self.text.split_once('#').unwrap_or((self.text, ""));
+        let below = path_behind(reference);
+        let meant = match address.contains('?') {
+            true => format!("{address}{}", below.replacen('?', "&", 1)),
+            false => format!("{address}{below}"),
+        };
+        self.error(REFERENCE, &self.readable(meant))
     }
 
     fn directory(&self, path: &str) -> Result<Source, NoSource> {
@@ -208,6 +224,9 @@ impl Parser<'_> {
     fn file_url(&self) -> Result<String, NoSource> {
         let url = Url::parse(self.text)
             .map_err(|error| self.error(&format!("as an address, {error}"), NOTHING))?;
+        if url.fragment().is_some() && is_archive_name(url.path()) {
+            return Err(self.fragment());
+        }
         let path = url
             .to_file_path()
             .map_err(|()| self.error("the address names a file of another machine", NOTHING))?;

@@ -186,24 +186,31 @@ pub(super) fn browsed(url: &Url) -> Option<(&'static str, String)> {
     Some((understood, spelling))
 }
 
-/// An archive with `#REFERENCE` behind it, as repositories have one: the archive, and
-/// `?path=…` if that follows.
+/// The path of an archive with `#REFERENCE` behind it, as repositories have one: the
+/// archive, and `?path=…` if that follows. Of an address, its fragment tells.
 pub(super) fn referenced_archive(text: &str) -> Option<(&str, &str)> {
-    let (archive, reference) = text.split_once('#')?;
-    let is_archive = is_archive_name(path_part(archive));
+    let path = path_part(text);
+    // A directory above an archive may hold a `#` as well.
+    if is_archive_name(path) && !text.get(path.len()..)?.contains('#') {
+        return None;
+    }
+    let mut parts = text.rmatch_indices('#').map(|(at, _)| text.split_at(at));
+    let (archive, reference) = parts.find(|(before, _)| is_archive_name(path_part(before)))?;
     let is_ours = is_spelt_as_path(text)
         || match scheme(text) {
             Some(_) => {
-                matches!(Scheme::of(text), Some((Scheme::File, _)))
-                    || ["https://", "http://"].iter().any(|start| {
-                        let begin = text.get(..start.len());
-                        begin.is_some_and(|begin| begin.eq_ignore_ascii_case(start))
-                    })
+                let path = Scheme::of(text).filter(|(scheme, _)| *scheme == Scheme::File);
+                path.is_some_and(|(_, path)| !path.starts_with("//"))
             }
             None => !is_scp(text),
         };
-    let below = reference.find("?path=").and_then(|at| reference.get(at..));
-    (is_archive && is_ours).then_some((archive, below.unwrap_or_default()))
+    is_ours.then_some((archive, path_behind(reference)))
+}
+
+/// `?path=…` behind a reference, or nothing.
+pub(super) fn path_behind(reference: &str) -> &str {
+    let at = reference.find("?path=");
+    at.and_then(|at| reference.get(at..)).unwrap_or_default()
 }
 
 /// `user@host/path`, which lacks the `:` behind its host.

@@ -311,12 +311,28 @@ fn half_of_a_secret_is_not_shown_where_a_text_is_cut() {
     // What is read of a refusal ends in the middle of these.
     for (lines, end, wanted) in [
         (509, "bWU6c2VjcmV0", "a; a; a; …"),
-        (504, "at http://you:word@host/", "a; a; a; at"),
+        (504, "at http://you:word@host/", "a; a; a; at …"),
     ] {
         let text: &str = format!("{}{end}\n", "a\n".repeat(lines)).leak();
         let server = HttpServer::start(&world.path().join("repos"), move |asked| {
             match asked.header("authorization") {
                 Some(MINE) => Answer::Status(403, Vec::new(), text),
+                _ => guarded(asked),
+            }
+        });
+        let error = world.fetch(&source(&server.url("r.git"), "", ""));
+        let said = error.expect_err("refused").to_string();
+        assert!(said.ends_with(wanted), "{said}");
+    }
+    // The connection ends in the middle of these.
+    for (text, wanted) in [
+        ("no good: bWU6c2VjcmV", ": no good: …"),
+        ("no good: secre", ": no good: …"),
+        ("not at http://you:wor", ": not at …"),
+    ] {
+        let server = HttpServer::start(&world.path().join("repos"), move |asked| {
+            match asked.header("authorization") {
+                Some(MINE) => Answer::Begun(403, text),
                 _ => guarded(asked),
             }
         });
@@ -331,5 +347,5 @@ fn half_of_a_secret_is_not_shown_where_a_text_is_cut() {
     });
     let error = world.fetch(&source(&server.url("r.git"), "", ""));
     let said = error.expect_err("refused").to_string();
-    assert!(said.ends_with("aaa"), "{said}");
+    assert!(said.ends_with("aaa …"), "{said}");
 }

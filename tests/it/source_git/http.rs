@@ -44,6 +44,8 @@ pub(crate) enum Answer {
     Silence,
     /// A status, headers, and a body of plain text.
     Status(u16, Vec<(&'static str, String)>, &'static str),
+    /// A status and the beginning of a longer body of plain text.
+    Begun(u16, &'static str),
     /// A file, as a plain web server gives it.
     File,
 }
@@ -140,6 +142,10 @@ fn answer(
             }
             (head, text.as_bytes().to_vec())
         }
+        Answer::Begun(status, text) => {
+            let head = format!("HTTP/1.1 {status} X\r\ncontent-type: text/plain\r\n");
+            (head, text.as_bytes().to_vec())
+        }
         Answer::File => {
             let path: PathBuf = root.join(asked.path.trim_start_matches('/'));
             match fs::read(path) {
@@ -159,10 +165,13 @@ fn answer(
     if let Answer::Changed(change) = answer {
         body = change(body);
     }
+    let length = match answer {
+        Answer::Begun(..) => body.len() + 100,
+        _ => body.len(),
+    };
     write!(
         stream,
-        "{head}content-length: {}\r\nconnection: close\r\n\r\n",
-        body.len()
+        "{head}content-length: {length}\r\nconnection: close\r\n\r\n"
     )?;
     match answer {
         Answer::Slowly => {
