@@ -76,12 +76,20 @@ impl Record {
         Self::read_from(layout.folders(), layout)
     }
 
+    /// What stands there, whosever it is.
+    pub(super) fn stored(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+        match sys::read_unlinked(path, MAX_BYTES) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("read", path, error)),
+        }
+    }
+
     fn read_from(path: PathBuf, layout: &Layout) -> Result<Self, Error> {
-        let record: Self = match sys::read_unlinked(&path, MAX_BYTES) {
-            Ok(text) => serde_json::from_slice(&text)
+        let record: Self = match Self::stored(&path)? {
+            Some(text) => serde_json::from_slice(&text)
                 .map_err(|error| Error::io("read", &path, io::Error::other(error)))?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::new(layout),
-            Err(error) => return Err(Error::io("read", &path, error)),
+            None => Self::new(layout),
         };
         if !layout.is_ours(record.mark.as_deref()) {
             return Ok(Self::new(layout));
