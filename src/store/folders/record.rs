@@ -16,7 +16,10 @@ use crate::store::layout::Layout;
 use crate::sys;
 
 /// The version of the format.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// The one before: all paths in it are absolute, and so mean the same. A build that
+/// writes it would take those of today to be relative to where it runs.
+const ABSOLUTE: u32 = 1;
 /// Largest record that is read, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 
@@ -94,9 +97,10 @@ impl Record {
         if !layout.is_ours(record.mark.as_deref()) {
             return Ok(Self::new(layout));
         }
-        if record.record_version == VERSION {
+        if [ABSOLUTE, VERSION].contains(&record.record_version) {
             let base = layout.base();
             Ok(Self {
+                record_version: VERSION,
                 mark: layout.mark(),
                 ..record.with_paths(|path| match path.as_os_str().is_empty() {
                     true => base.to_owned(),

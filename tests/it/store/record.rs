@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-use super::world::World;
+use super::world::{World, skill};
 use crate::support::{Run, finish};
 
 /// The record of the project.
@@ -47,4 +47,41 @@ fn a_refused_import_leaves_the_record_of_another_store_as_it_is() {
     let packages = record(&world)["packages"].clone();
     assert!(packages["aa"][&copy()].is_array(), "{packages}");
     assert_eq!(packages["zz"], Value::Null);
+}
+
+#[test]
+fn a_record_with_absolute_paths_is_read_and_written_anew() {
+    let world = World::new();
+    world.package("project/a", "aa", "A.");
+    project(&world, 0, &["import", "./a", "--skills-to", "skills"]);
+    // Earlier builds would misread the paths.
+    let mut before = record(&world);
+    assert_eq!(before["record_version"], 2);
+    for members in ["packages", "allowed"] {
+        let paths = before[members]["aa"].as_object().expect("paths");
+        assert!(!paths.is_empty(), "{before}");
+        let absolute: Map<String, Value> = paths
+            .iter()
+            .map(|(path, value)| {
+                let path = world.path("project").join(path);
+                (path.display().to_string(), value.clone())
+            })
+            .collect();
+        before[members]["aa"] = Value::Object(absolute);
+    }
+    before["record_version"] = json!(1);
+    world.write(RECORD, before.to_string());
+    world.write("project/a/skills/tides/SKILL.md", skill("Two."));
+    project(&world, 0, &["update"]);
+    let text = world.place.read("project/skills/tides/SKILL.md");
+    assert_eq!(text, skill("Two."));
+    let mut now = record(&world);
+    assert_eq!(now["record_version"], 2);
+    assert!(now["packages"]["aa"][&copy()].is_array(), "{now}");
+    // What a later build has written is not guessed at.
+    now["record_version"] = json!(3);
+    world.write(RECORD, now.to_string());
+    let run = project(&world, 2, &["import", "./a", "--skills-to", "skills"]);
+    let told = "it was written by another version of apkit";
+    assert!(run.stderr.contains(told), "{run:#?}");
 }
