@@ -16,6 +16,9 @@ use crate::sys;
 
 /// The manifest that makes a directory a package.
 const MANIFEST: &str = "plugin.json";
+/// How many other packages of a name each one tells: enough to find them by, and a
+/// listing of many of one name grows no faster than they do.
+const TOLD: usize = 3;
 /// The file that makes a directory a skill.
 const SKILL_FILE: &str = "SKILL.md";
 
@@ -31,8 +34,17 @@ pub struct Available {
     pub shown_version: Option<String>,
     /// Whether a package of its name is installed from there.
     pub installed: bool,
-    /// Where else packages of its name lie: one of them at a time can be installed.
-    pub same_name: Vec<Source>,
+    /// The other packages of its name: one of them at a time can be installed.
+    pub same_name: SameName,
+}
+
+/// Other packages of one name.
+#[derive(Debug, Default)]
+pub struct SameName {
+    /// Where the first few of them lie.
+    pub first: Vec<Source>,
+    /// How many more there are.
+    pub more: usize,
 }
 
 /// What directories of packages hold.
@@ -120,7 +132,7 @@ impl Store {
                         catalogue.available.push(Available {
                             shown_version: version_of(&root, &package),
                             installed: entry.is_some_and(|entry| entry.source == source),
-                            same_name: Vec::new(),
+                            same_name: SameName::default(),
                             source,
                             package,
                         });
@@ -233,23 +245,31 @@ impl Store {
     }
 }
 
-/// Tells of each package the others of its name.
+/// Tells of each package a few others of its name, and how many there are.
 fn tell_apart(available: &mut [Available]) {
     let mut by_name: HashMap<String, Vec<Source>> = HashMap::new();
+    let mut seen = HashSet::new();
     for one in &*available {
         if let Some(name) = &one.package.name {
-            let sources = by_name.entry(name.clone()).or_default();
             // A directory may be looked into, and lie in another one that is.
-            if !sources.contains(&one.source) {
+            if seen.insert(one.source.to_string()) {
+                let sources = by_name.entry(name.clone()).or_default();
                 sources.push(one.source.clone());
             }
         }
     }
     for one in available {
         let sources = one.package.name.as_ref().and_then(|name| by_name.get(name));
-        let others = sources.into_iter().flatten();
-        let others = others.filter(|source| **source != one.source);
-        one.same_name = others.cloned().collect();
+        let Some(sources) = sources else {
+            continue;
+        };
+        let others = sources.iter().filter(|source| **source != one.source);
+        let first: Vec<Source> = others.take(TOLD).cloned().collect();
+        one.same_name = SameName {
+            // It is one of them itself.
+            more: sources.len() - 1 - first.len(),
+            first,
+        };
     }
 }
 

@@ -117,6 +117,13 @@ pub struct Problem {
     pub owner: Option<String>,
 }
 
+/// What is wrong with a place that package `other` has, whether or not its copy stands
+/// there now.
+pub(super) fn taken_by(other: &str, is_there: bool) -> String {
+    let what = if is_there { "is" } else { "is kept for" };
+    format!("{what} the copy of a skill of the package {other}")
+}
+
 /// Gives the record that a change has written beside the one that was its name.
 pub(super) fn replace_record(layout: &Layout) -> Result<(), Error> {
     Record::replace(layout)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::Error;
-use super::folders::{Folders, Problem};
+use super::folders::{Folders, Problem, taken_by};
 use super::install::Done;
 use super::lock_file::{Entry, LockFile};
 
@@ -46,7 +46,7 @@ impl Foreseen {
                 let other = self.copies.get(&copied.path)?;
                 (other != name).then(|| Problem {
                     path: copied.path.clone(),
-                    problem: format!("is the copy of a skill of the package {other}"),
+                    problem: taken_by(other, true),
                     is_in_the_way: true,
                     owner: Some(other.clone()),
                 })

@@ -57,7 +57,7 @@ mod version;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use catalogue::{Available, Catalogue, InstalledSkill, ShownSkill};
+pub use catalogue::{Available, Catalogue, InstalledSkill, SameName, ShownSkill};
 pub use discarded::Discarded;
 pub use error::Error;
 pub use folders::{Copied, Folders, LeftAlone, Problem, WhyAlone};

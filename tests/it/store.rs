@@ -13,6 +13,7 @@ mod lock;
 mod policy;
 #[cfg(unix)]
 mod progress;
+mod record;
 mod schemas;
 mod sources;
 #[cfg(unix)]

@@ -1,5 +1,6 @@
 //! `apkit list`.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -9,7 +10,7 @@ use apkit::diagnostic::{Diagnostic, Effect, Severity};
 use apkit::package::{self, Verdict};
 use apkit::render::{self, visible};
 use apkit::source::Source;
-use apkit::store::{Available, Catalogue, LockFile, Store};
+use apkit::store::{Available, Catalogue, LockFile, SameName, Store};
 
 use super::super::exit::Exit;
 use super::super::failure::{self, Failure, slashed};
@@ -103,7 +104,8 @@ fn available(found: Catalogue, store: &Store, is_json: bool) -> Result<Exit, Fai
                 json!({
                     "source": available.source.to_string(),
                     "installed": available.installed,
-                    "same_name": sources(&available.same_name),
+                    "same_name": sources(&available.same_name.first),
+                    "same_name_more": available.same_name.more,
                     "shown_version": available.shown_version,
                     "package": json::package(available.package),
                 })
@@ -187,10 +189,14 @@ fn one_available(available: &Available, out: &mut dyn Write) -> io::Result<()> {
         words::components(package),
         visible(&source),
     )?;
-    if available.same_name.is_empty() {
+    let SameName { first, more } = &available.same_name;
+    if first.is_empty() {
         return Ok(());
     }
-    let others = sources(&available.same_name).join(", ");
+    let mut others = sources(first).join(", ");
+    if *more > 0 {
+        let _ = write!(others, " and {more} more");
+    }
     writeln!(
         out,
         "  has the name of {}; one of them can be installed at a time, and `import --replace` puts it in the place of another",

@@ -80,7 +80,7 @@ impl Journal {
             // Whatever store the command was about, and from wherever.
             let root = quoted(&layout.root.to_string_lossy());
             refused(io::Error::other(format!(
-                "{problem}; remove it, then `apkit verify --root {root}` says whether anything is half done, and `apkit update --root {root}` puts back what the lock file names"
+                "{problem}; remove it, then `apkit verify --root {root}` says whether anything is half done, and `apkit import --frozen --root {root}` puts back what the lock file names"
             )))
         };
         let text = match sys::read_unlinked(&path, MAX_JOURNAL) {

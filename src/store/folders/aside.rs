@@ -6,12 +6,14 @@
 //! it. What cannot be deleted is told and stays written down until it is gone.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Problem;
 use super::record::Record;
 use crate::store::Error;
+use crate::store::disk;
 use crate::store::layout::Layout;
 use crate::store::staging::remove_all;
 
@@ -96,19 +98,32 @@ pub(super) fn delete(path: &Path) -> Option<Problem> {
 pub(super) struct Built {
     layout: Layout,
     places: Vec<PathBuf>,
-    /// Whether there was a record.
-    was_recorded: bool,
+    before: Before,
+}
+
+/// What a change finds in the place of the record.
+enum Before {
+    Nothing,
+    /// What says nothing to us: another store's record, which came along with a project
+    /// that was copied, or an empty one.
+    Nobodys(Vec<u8>),
+    Ours,
 }
 
 impl Built {
     /// Writes them down. The caller holds the store.
     pub(super) fn at(places: Vec<PathBuf>, layout: &Layout) -> Result<Self, Error> {
+        let mut record = Record::read(layout)?;
+        let before = match Record::stored(&layout.folders())? {
+            None => Before::Nothing,
+            Some(text) if record.is_empty() => Before::Nobodys(text),
+            Some(_) => Before::Ours,
+        };
         let built = Self {
             layout: layout.clone(),
-            was_recorded: layout.folders().symlink_metadata().is_ok(),
+            before,
             places,
         };
-        let mut record = Record::read(layout)?;
         record.aside.extend(built.places.iter().cloned());
         record.write(layout)?;
         Ok(built)
@@ -125,10 +140,14 @@ impl Drop for Built {
         record
             .aside
             .retain(|path| !self.places.contains(path) || !is_gone(path));
-        let _ = match record.is_empty() && !self.was_recorded {
-            true => std::fs::remove_file(self.layout.folders())
-                .map_err(|error| Error::io("remove", &self.layout.folders(), error)),
-            false => record.write(&self.layout),
+        let path = self.layout.folders();
+        let _ = match &self.before {
+            Before::Nothing if record.is_empty() => {
+                fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))
+            }
+            // Nothing was changed, this neither.
+            Before::Nobodys(text) if record.is_empty() => disk::replace(&path, text),
+            _ => record.write(&self.layout),
         };
     }
 }

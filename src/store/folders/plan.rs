@@ -11,7 +11,7 @@ use super::permitted::permitted;
 use super::record::{Ours, Record};
 use super::removal::withdraw;
 use super::temporary::{Made, Temporary};
-use super::{Copied, Folders, Found, LeftAlone, Problem, now, swap};
+use super::{Copied, Folders, Found, LeftAlone, Problem, now, swap, taken_by};
 use crate::archive::Tree;
 use crate::package::Skill;
 use crate::source::Source;
@@ -359,12 +359,8 @@ impl Plan {
         let mut others = self.record.packages.iter();
         if let Some((other, _)) = others.find(|(_, folders)| folders.contains_key(place)) {
             // It stays theirs, also while it is gone: their next update puts it back.
-            let what = match there {
-                Found::Nothing => "is kept for",
-                _ => "is",
-            };
             return Standing::Occupied {
-                problem: format!("{what} the copy of a skill of the package {other}"),
+                problem: taken_by(other, !matches!(there, Found::Nothing)),
                 owner: Some(other.clone()),
             };
         }

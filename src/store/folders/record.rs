@@ -16,7 +16,10 @@ use crate::store::layout::Layout;
 use crate::sys;
 
 /// The version of the format.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// The one before: all paths in it are absolute, and so mean the same. A build that
+/// writes it would take those of today to be relative to where it runs.
+const ABSOLUTE: u32 = 1;
 /// Largest record that is read, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 
@@ -76,19 +79,28 @@ impl Record {
         Self::read_from(layout.folders(), layout)
     }
 
+    /// What stands there, whosever it is.
+    pub(super) fn stored(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+        match sys::read_unlinked(path, MAX_BYTES) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("read", path, error)),
+        }
+    }
+
     fn read_from(path: PathBuf, layout: &Layout) -> Result<Self, Error> {
-        let record: Self = match sys::read_unlinked(&path, MAX_BYTES) {
-            Ok(text) => serde_json::from_slice(&text)
+        let record: Self = match Self::stored(&path)? {
+            Some(text) => serde_json::from_slice(&text)
                 .map_err(|error| Error::io("read", &path, io::Error::other(error)))?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::new(layout),
-            Err(error) => return Err(Error::io("read", &path, error)),
+            None => Self::new(layout),
         };
         if !layout.is_ours(record.mark.as_deref()) {
             return Ok(Self::new(layout));
         }
-        if record.record_version == VERSION {
+        if [ABSOLUTE, VERSION].contains(&record.record_version) {
             let base = layout.base();
             Ok(Self {
+                record_version: VERSION,
                 mark: layout.mark(),
                 ..record.with_paths(|path| match path.as_os_str().is_empty() {
                     true => base.to_owned(),

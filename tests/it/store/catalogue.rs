@@ -176,6 +176,49 @@ fn packages_of_one_name_are_told_apart() {
 }
 
 #[test]
+fn many_packages_of_one_name_tell_a_few_others_and_how_many_there_are() {
+    let world = World::new();
+    for at in 0..6 {
+        world.package(&format!("packages/p{at}"), "aa", "A.");
+    }
+    let arguments = ["list", "--available", "--from", "packages"];
+    let found = world.json(0, &[&arguments[..], &["--json"]].concat());
+    let available = found["available"].as_array().expect("a list");
+    let source = |at: usize| available[at]["source"].as_str().expect("a source");
+    let first = |at: [usize; 3]| at.map(source);
+    let expected = [
+        first([1, 2, 3]),
+        first([0, 2, 3]),
+        first([0, 1, 3]),
+        first([0, 1, 2]),
+        first([0, 1, 2]),
+        first([0, 1, 2]),
+    ];
+    for (one, expected) in available.iter().zip(expected) {
+        assert_eq!(one["same_name"], serde_json::json!(expected));
+        assert_eq!(one["same_name_more"], 2);
+    }
+    let text = world.expect(0, &arguments).stdout;
+    let told = format!(
+        "\n  has the name of {} and 2 more; ",
+        first([0, 1, 2]).join(", ")
+    );
+    assert_eq!(text.matches(&told).count(), 3, "{text}");
+    // Where all are named, no more are counted.
+    for at in 4..6 {
+        std::fs::remove_dir_all(world.path(&format!("packages/p{at}"))).expect("removed");
+    }
+    let found = world.json(0, &[&arguments[..], &["--json"]].concat());
+    for one in found["available"].as_array().expect("a list") {
+        assert_eq!(one["same_name"].as_array().map(Vec::len), Some(3));
+        assert_eq!(one["same_name_more"], 0);
+    }
+    let text = world.expect(0, &arguments).stdout;
+    assert!(text.contains("has the name of"), "{text}");
+    assert!(!text.contains(" more; "), "{text}");
+}
+
+#[test]
 fn whoever_wants_to_stop_waits_for_no_listing() {
     let world = World::new();
     world.package("packages/a", "aa", "A.");

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::world::{World, names, tree};
+use super::world::{Repository, World, names, skill, tree};
 use crate::support::{Run, finish};
 
 /// The files of the project below `.agents/.apkit`.
@@ -136,12 +136,16 @@ fn a_project_that_was_copied_with_a_change_pending_goes_on() {
 #[test]
 fn a_journal_that_cannot_be_read_says_what_to_do() {
     let world = World::new();
-    project(&world);
+    world.package("r", "tide-table", "One.");
+    fs::create_dir(world.path("home/project")).expect("a directory");
+    let repository = Repository::of(&world.path("r"));
+    let run = in_project(&world, &["import", &repository.source()]);
+    assert_eq!(run.status, Some(0), "{run:#?}");
     let path = world.path(INTERNAL).join("journal.json");
     let root = world.path("home/project/.agents");
     let root = root.to_str().expect("a path");
     let told = format!(
-        "; remove it, then `apkit verify --root {root}` says whether anything is half done, and `apkit update --root {root}` puts back what the lock file names"
+        "; remove it, then `apkit verify --root {root}` says whether anything is half done, and `apkit import --frozen --root {root}` puts back what the lock file names"
     );
     for text in ["{", r#"{"journal_version": 2}"#] {
         fs::write(&path, text).expect("a file");
@@ -151,12 +155,26 @@ fn a_journal_that_cannot_be_read_says_what_to_do() {
     fs::create_dir(&path).expect("a directory");
     refused(&in_project(&world, &["list"]), "journal.json", &told);
     fs::remove_dir(&path).expect("removed");
-    // What is said is the way out, from anywhere.
-    fs::remove_dir_all(world.path("home/project/.agents/plugins/tide-table")).expect("removed");
-    let run = world.expect(1, &["verify", "--root", root]);
-    assert!(run.stdout.contains("tide-table 1.0.0: missing"), "{run:#?}");
-    world.expect(0, &["update", "--root", root]);
-    assert_eq!(in_project(&world, &["verify"]).status, Some(0));
+    // What is said is the way out, from anywhere, and whatever the source has by now.
+    world.package("r", "tide-table", "Two.");
+    repository.commit("second");
+    let lock = world.place.read("home/project/.agents/apkit.lock");
+    let tree = "home/project/.agents/plugins/tide-table";
+    for state in ["missing", "changed"] {
+        match state {
+            "missing" => fs::remove_dir_all(world.path(tree)).expect("removed"),
+            _ => world.package(tree, "tide-table", "Two."),
+        }
+        let run = world.expect(1, &["verify", "--root", root]);
+        let told = format!("tide-table 1.0.0: {state}");
+        assert!(run.stdout.contains(&told), "{run:#?}");
+        world.expect(0, &["import", "--frozen", "--root", root]);
+        assert_eq!(in_project(&world, &["verify"]).status, Some(0), "{state}");
+        let text = world.place.read(&format!("{tree}/skills/tides/SKILL.md"));
+        assert_eq!(text, skill("One."), "{state}");
+        let now = world.place.read("home/project/.agents/apkit.lock");
+        assert_eq!(now, lock, "{state}");
+    }
 }
 
 #[test]
