@@ -325,3 +325,100 @@ fn packages_of_one_name_are_told_apart_by_their_source() {
         .collect();
     assert_eq!(given, ["first word", "second word"]);
 }
+
+/// What KEY is of the servers `s`, in the order of the packages.
+fn keys_of(command: &mut std::process::Command) -> Vec<Value> {
+    let mut host = Host::spawn(command);
+    host.greet();
+    let names = host.names();
+    let reports = names.iter().filter(|name| name.ends_with("__report"));
+    let key = |name: &String| {
+        let answer = host.call(name, json!({}));
+        answer["result"]["structuredContent"]["env"]["KEY"].clone()
+    };
+    reports.map(key).collect()
+}
+
+#[test]
+fn a_source_with_an_equals_sign_names_its_package() {
+    let place = Place::new();
+    for directory in ["x=1", "x2"] {
+        package(&place, directory, &[("s", &[])]);
+        place.write(&format!("{directory}/plugin.json"), manifest("p", ""));
+    }
+    let serve = |given: &[&str]| {
+        let mut command = apkit(&place);
+        command.args(["serve", "./x=1", "./x2", "--allow-stdio"]);
+        for given in given {
+            command.args(["--credential", given]);
+        }
+        command.env("ONE", "first word").env("TWO", "second word");
+        command
+    };
+    let refused = finish(&mut serve(&["s:KEY=env:ONE"]));
+    assert!(
+        refused.stderr.ends_with("write ./x2/s or ./x=1/s\n"),
+        "{refused:?}"
+    );
+    let given = keys_of(&mut serve(&["./x=1/s:KEY=env:ONE", "./x2/s:KEY=env:TWO"]));
+    assert_eq!(given, ["first word", "second word"]);
+}
+
+#[test]
+fn an_installed_package_is_named_beside_a_copy_of_it() {
+    let place = Place::new();
+    package(&place, "mm", &[("s", &[])]);
+    let mut import = place.apkit();
+    import.args(["import", "./mm", "--root", "store"]);
+    let installed = finish(&mut import);
+    assert_eq!(installed.status, Some(0), "{installed:?}");
+    let serve = |given: &[&str]| {
+        let mut command = apkit(&place);
+        command.args(["serve", "mm", "./mm", "--allow-stdio"]);
+        for given in given {
+            command.args(["--credential", given]);
+        }
+        command.env("ONE", "first word").env("TWO", "second word");
+        command
+    };
+    let refused = finish(&mut serve(&["s:KEY=env:ONE"]));
+    assert!(
+        refused.stderr.ends_with("write ./mm/s or mm/s\n"),
+        "{refused:?}"
+    );
+    // The SOURCE wins over the name of the other one.
+    let given = keys_of(&mut serve(&["mm/s:KEY=env:ONE"]));
+    assert_eq!(given, [json!("first word"), Value::Null]);
+    let given = keys_of(&mut serve(&["./mm/s:KEY=env:TWO"]));
+    assert_eq!(given, [Value::Null, json!("second word")]);
+    // By whatever name it was asked for first.
+    let mut command = apkit(&place);
+    command.args(["serve", "./mm", "mm", "--allow-stdio"]);
+    command.args(["--credential", "mm/s:KEY=env:ONE"]);
+    let given = keys_of(command.env("ONE", "first word"));
+    assert_eq!(given, [Value::Null, json!("first word")]);
+    let mut twice = apkit(&place);
+    twice.args(["check", "./store/plugins/mm", "mm", "--allow-stdio"]);
+    twice.args(["--credential", "mm/s:KEY=env:ONE"]);
+    let twice = finish(twice.env("ONE", "first word"));
+    assert_eq!(twice.status, Some(0), "{twice:?}");
+}
+
+#[test]
+fn a_package_that_no_text_names_is_told_as_well() {
+    let place = Place::new();
+    for directory in ["a", "b\u{202e}c"] {
+        package(&place, directory, &[("s", &[])]);
+        place.write(&format!("{directory}/plugin.json"), manifest("p", ""));
+    }
+    let mut command = apkit(&place);
+    command.args(["check", "./a", "./b\u{202e}c", "--allow-stdio"]);
+    let refused = finish(command.args(["--credential", "s:KEY=env:ONE"]));
+    assert_eq!(refused.status, Some(2), "{refused:?}");
+    assert!(
+        refused
+            .stderr
+            .ends_with("write ./a/s, or ask for one of the packages at a time\n"),
+        "{refused:?}"
+    );
+}
