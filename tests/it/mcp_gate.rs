@@ -422,3 +422,53 @@ fn a_package_that_no_text_names_is_told_as_well() {
         "{refused:?}"
     );
 }
+
+#[test]
+fn a_rule_about_servers_that_fits_everything_or_nothing_is_an_error() {
+    let place = Place::new();
+    package(&place, "p", &[("s", &[])]);
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let schema = place.run(["schema", "policy"]).stdout;
+    let schema = serde_json::from_str(&schema).expect("JSON");
+    let schema = jsonschema::validator_for(&schema).expect("a schema");
+    let is_in_schema = |rules: &str| {
+        let rules: Value = toml::from_str(rules).expect("TOML");
+        schema.is_valid(&rules)
+    };
+    for (list, rule, wanted) in [
+        ("stdio.deny", "", "1:1: the rule has no condition"),
+        ("stdio.deny", "reason = \"x\"", "1:1: the rule has no"),
+        ("stdio.deny", "plugin = \"\"", "2:10: it is empty"),
+        ("stdio.deny", "plugin = \"a b\"", "2:10: no package has"),
+        ("stdio.allow", "plugin = \"a b\"", "2:10: no package has"),
+        ("stdio.allow", "plugin = \"\"", "2:10: it is empty"),
+        ("remote.deny", "reason = \"x\"", "1:1: the rule has no"),
+        ("remote.deny", "host = \"\"", "2:8: it is empty"),
+        ("remote.deny", "host = \"u@h\"", "2:8: a host is a name"),
+        ("remote.deny", "plugin = \"a/b\"", "2:10: no package has"),
+        ("remote.allow", "host = \"\"", "2:8: it is empty"),
+    ] {
+        let digest = match list {
+            "stdio.allow" => format!("digest = \"{digest}\"\n"),
+            _ => String::new(),
+        };
+        let rules = format!("[[{list}]]\n{rule}\n{digest}");
+        place.write("store/apkit.toml", &rules);
+        let run = run(&place, &["plan", "p"]);
+        assert_eq!(run.status, Some(2), "{rules}: {run:?}");
+        let wanted = format!("apkit.toml:{wanted}");
+        assert!(run.stderr.contains(&wanted), "{rules}: {run:?}");
+        assert!(!is_in_schema(&rules), "{rules}");
+    }
+    for rules in [
+        "[[stdio.deny]]\nplugin = \"*\"\n",
+        "[[stdio.deny]]\nserver = \"a b\"\n",
+        "[[remote.deny]]\nhost = \"*\"\n",
+        "[[remote.deny]]\nserver = \"x\"\n",
+    ] {
+        place.write("store/apkit.toml", rules);
+        let run = run(&place, &["plan", "p"]);
+        assert_ne!(run.status, Some(2), "{rules}: {run:?}");
+        assert!(is_in_schema(rules), "{rules}");
+    }
+}
