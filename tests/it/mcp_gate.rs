@@ -472,3 +472,30 @@ fn a_rule_about_servers_that_fits_everything_or_nothing_is_an_error() {
         assert!(is_in_schema(rules), "{rules}");
     }
 }
+
+#[test]
+fn a_checkout_is_not_sent_to_a_rule_that_cannot_be() {
+    let place = Place::new();
+    package(&place, "p", &[("s", &[])]);
+    allow(&place, "");
+    place.write("p/.git/HEAD", "ref: refs/heads/main");
+    let check = run(&place, &["check", "p"]);
+    assert!(
+        check.stdout.contains("what git keeps there can run programs; leave it out; one can name what `apkit import` installs of it"),
+        "{check:?}"
+    );
+    assert!(!check.stdout.contains("put the digest"), "{check:?}");
+    assert_eq!(check.stderr, "note: allow programs once: --allow-stdio\n");
+    let plan = run(&place, &["plan", "p"]);
+    assert!(
+        plan.stdout
+            .ends_with("\n\nAllow its programs once: --allow-stdio.\n"),
+        "{plan:?}"
+    );
+    // What is told to do does it.
+    let mut import = place.apkit();
+    let installed = finish(import.args(["import", "./p", "--root", "store"]));
+    assert_eq!(installed.status, Some(0), "{installed:?}");
+    let check = run(&place, &["check", "p"]);
+    assert!(check.stdout.contains("ok      s"), "{check:?}");
+}

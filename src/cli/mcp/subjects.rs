@@ -164,12 +164,20 @@ impl Subjects {
     /// How programs are allowed, if some of those that are meant are off for want of that.
     pub(super) fn how(&self, is_meant: impl Fn(&ServerPlan) -> bool) -> Option<String> {
         let is_kept_off = |server: &ServerPlan| server.launch.as_ref().is_err_and(gate::is_unsaid);
-        let mut servers = self.servers();
-        let is_any = servers.any(|(_, server)| is_meant(server) && is_kept_off(server));
-        is_any.then(|| format!(
-            "allow programs once: --allow-stdio; for good: the rule that `apkit mcp plan` shows, in {}",
-            show(&self.rules)
-        ))
+        let servers = self.servers();
+        let off: Vec<_> = servers
+            .filter(|(_, server)| is_meant(server) && is_kept_off(server))
+            .collect();
+        let once = "allow programs once: --allow-stdio";
+        // No rule can name what has no digest, and `plan` shows none.
+        match off.iter().any(|(subject, _)| subject.digest.is_ok()) {
+            _ if off.is_empty() => None,
+            true => Some(format!(
+                "{once}; for good: the rule that `apkit mcp plan` shows, in {}",
+                show(&self.rules)
+            )),
+            false => Some(once.to_owned()),
+        }
     }
 
     /// A credential for a server that is not there is a slip of the pen, and one for
