@@ -5,11 +5,20 @@ use std::io;
 
 use super::PathProblem;
 
+/// What helps against a path that some system reads differently.
+fn way(problem: &PathProblem) -> &'static str {
+    match problem {
+        // It is there under the one name that git gives it.
+        PathProblem::Git => "leave it out",
+        _ => "rename it at its source",
+    }
+}
+
 /// Why nothing was taken in. Messages read after "failed to import …: ".
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// A path that some system reads differently.
-    #[error("the entry {entry:?} is refused: its path {problem}; rename it at its source")]
+    #[error("the entry {entry:?} is refused: its path {problem}; {}", way(problem))]
     Path {
         /// The path as it was given.
         entry: String,

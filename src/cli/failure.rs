@@ -225,9 +225,14 @@ pub(crate) enum Failure {
     #[error(
         "give the server {} a credential: several packages have one; {}",
         visible(server),
-        either(known)
+        either(known, *is_any_left)
     )]
-    SeveralServers { server: String, known: Vec<String> },
+    SeveralServers {
+        server: String,
+        known: Vec<String>,
+        /// One of them has no name that means it alone.
+        is_any_left: bool,
+    },
 
     /// There is no temporary directory.
     #[error("make a directory in {}: {}", show(path), reason(error))]
@@ -427,12 +432,13 @@ fn found_instead(manifests: &[String], skills: usize) -> String {
     }
 }
 
-/// How to say which server is meant. One package can be there twice.
-fn either(known: &[String]) -> String {
-    let names: Vec<_> = known.iter().map(|name| visible(name)).collect();
-    match names[..] {
-        [] => "ask for one of the packages at a time".to_owned(),
-        _ => format!("write {}", names.join(" or ")),
+/// How to say which server is meant, where some may have no name that means it alone.
+fn either(known: &[String], is_any_left: bool) -> String {
+    let alone = "ask for one of the packages at a time";
+    match (known, is_any_left) {
+        ([], _) => alone.to_owned(),
+        (known, false) => format!("write {}", known.join(" or ")),
+        (known, true) => format!("write {}, or {alone}", known.join(" or ")),
     }
 }
 

@@ -131,13 +131,16 @@ pub struct Names<'n> {
     /// The SOURCE by which it was asked for, as messages show it, which tells packages of
     /// one name apart; empty if there is none.
     pub source: &'n str,
+    /// Whether the name in `plugin.json` is the SOURCE of another package of the run, which
+    /// it means on the command line then.
+    pub is_taken: bool,
 }
 
 impl<'n> From<&'n str> for Names<'n> {
     fn from(package: &'n str) -> Self {
         Self {
             package,
-            source: "",
+            ..Self::default()
         }
     }
 }
@@ -150,9 +153,10 @@ impl Names<'_> {
     }
 
     /// What means `server` of this package where others have one of that name:
-    /// `PACKAGE/SERVER` and `SOURCE/SERVER`.
+    /// `PACKAGE/SERVER`, unless PACKAGE is taken, and `SOURCE/SERVER`.
     pub fn whole(self, server: &str) -> impl Iterator<Item = String> {
-        let names = [self.package, self.source].into_iter();
+        let package = if self.is_taken { "" } else { self.package };
+        let names = [package, self.source].into_iter();
         let names = names.filter(|name| !name.is_empty());
         names.map(move |name| format!("{name}/{server}"))
     }

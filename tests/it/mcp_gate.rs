@@ -325,3 +325,177 @@ fn packages_of_one_name_are_told_apart_by_their_source() {
         .collect();
     assert_eq!(given, ["first word", "second word"]);
 }
+
+/// What KEY is of the servers `s`, in the order of the packages.
+fn keys_of(command: &mut std::process::Command) -> Vec<Value> {
+    let mut host = Host::spawn(command);
+    host.greet();
+    let names = host.names();
+    let reports = names.iter().filter(|name| name.ends_with("__report"));
+    let key = |name: &String| {
+        let answer = host.call(name, json!({}));
+        answer["result"]["structuredContent"]["env"]["KEY"].clone()
+    };
+    reports.map(key).collect()
+}
+
+#[test]
+fn a_source_with_an_equals_sign_names_its_package() {
+    let place = Place::new();
+    for directory in ["x=1", "x2"] {
+        package(&place, directory, &[("s", &[])]);
+        place.write(&format!("{directory}/plugin.json"), manifest("p", ""));
+    }
+    let serve = |given: &[&str]| {
+        let mut command = apkit(&place);
+        command.args(["serve", "./x=1", "./x2", "--allow-stdio"]);
+        for given in given {
+            command.args(["--credential", given]);
+        }
+        command.env("ONE", "first word").env("TWO", "second word");
+        command
+    };
+    let refused = finish(&mut serve(&["s:KEY=env:ONE"]));
+    assert!(
+        refused.stderr.ends_with("write ./x2/s or ./x=1/s\n"),
+        "{refused:?}"
+    );
+    let given = keys_of(&mut serve(&["./x=1/s:KEY=env:ONE", "./x2/s:KEY=env:TWO"]));
+    assert_eq!(given, ["first word", "second word"]);
+}
+
+#[test]
+fn an_installed_package_is_named_beside_a_copy_of_it() {
+    let place = Place::new();
+    package(&place, "mm", &[("s", &[])]);
+    let mut import = place.apkit();
+    import.args(["import", "./mm", "--root", "store"]);
+    let installed = finish(&mut import);
+    assert_eq!(installed.status, Some(0), "{installed:?}");
+    let serve = |given: &[&str]| {
+        let mut command = apkit(&place);
+        command.args(["serve", "mm", "./mm", "--allow-stdio"]);
+        for given in given {
+            command.args(["--credential", given]);
+        }
+        command.env("ONE", "first word").env("TWO", "second word");
+        command
+    };
+    let refused = finish(&mut serve(&["s:KEY=env:ONE"]));
+    assert!(
+        refused.stderr.ends_with("write ./mm/s or mm/s\n"),
+        "{refused:?}"
+    );
+    // The SOURCE wins over the name of the other one.
+    let given = keys_of(&mut serve(&["mm/s:KEY=env:ONE"]));
+    assert_eq!(given, [json!("first word"), Value::Null]);
+    let given = keys_of(&mut serve(&["./mm/s:KEY=env:TWO"]));
+    assert_eq!(given, [Value::Null, json!("second word")]);
+    // By whatever name it was asked for first.
+    let mut command = apkit(&place);
+    command.args(["serve", "./mm", "mm", "--allow-stdio"]);
+    command.args(["--credential", "mm/s:KEY=env:ONE"]);
+    let given = keys_of(command.env("ONE", "first word"));
+    assert_eq!(given, [Value::Null, json!("first word")]);
+    let mut twice = apkit(&place);
+    twice.args(["check", "./store/plugins/mm", "mm", "--allow-stdio"]);
+    twice.args(["--credential", "mm/s:KEY=env:ONE"]);
+    let twice = finish(twice.env("ONE", "first word"));
+    assert_eq!(twice.status, Some(0), "{twice:?}");
+}
+
+#[test]
+fn a_package_that_no_text_names_is_told_as_well() {
+    let place = Place::new();
+    for directory in ["a", "b\u{202e}c"] {
+        package(&place, directory, &[("s", &[])]);
+        place.write(&format!("{directory}/plugin.json"), manifest("p", ""));
+    }
+    let mut command = apkit(&place);
+    command.args(["check", "./a", "./b\u{202e}c", "--allow-stdio"]);
+    let refused = finish(command.args(["--credential", "s:KEY=env:ONE"]));
+    assert_eq!(refused.status, Some(2), "{refused:?}");
+    assert!(
+        refused
+            .stderr
+            .ends_with("write ./a/s, or ask for one of the packages at a time\n"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn a_rule_about_servers_that_fits_everything_or_nothing_is_an_error() {
+    let place = Place::new();
+    package(&place, "p", &[("s", &[])]);
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let schema = place.run(["schema", "policy"]).stdout;
+    let schema = serde_json::from_str(&schema).expect("JSON");
+    let schema = jsonschema::validator_for(&schema).expect("a schema");
+    let is_in_schema = |rules: &str| {
+        let rules: Value = toml::from_str(rules).expect("TOML");
+        schema.is_valid(&rules)
+    };
+    for (list, rule, wanted) in [
+        ("stdio.deny", "", "1:1: the rule has no condition"),
+        ("stdio.deny", "reason = \"x\"", "1:1: the rule has no"),
+        ("stdio.deny", "plugin = \"\"", "2:10: it is empty"),
+        ("stdio.deny", "plugin = \"a b\"", "2:10: no package has"),
+        ("stdio.allow", "plugin = \"a b\"", "2:10: no package has"),
+        ("stdio.allow", "plugin = \"\"", "2:10: it is empty"),
+        ("remote.deny", "reason = \"x\"", "1:1: the rule has no"),
+        ("remote.deny", "host = \"\"", "2:8: it is empty"),
+        ("remote.deny", "host = \"u@h\"", "2:8: a host is a name"),
+        ("remote.deny", "plugin = \"a/b\"", "2:10: no package has"),
+        ("remote.allow", "host = \"\"", "2:8: it is empty"),
+    ] {
+        let digest = match list {
+            "stdio.allow" => format!("digest = \"{digest}\"\n"),
+            _ => String::new(),
+        };
+        let rules = format!("[[{list}]]\n{rule}\n{digest}");
+        place.write("store/apkit.toml", &rules);
+        let run = run(&place, &["plan", "p"]);
+        assert_eq!(run.status, Some(2), "{rules}: {run:?}");
+        let wanted = format!("apkit.toml:{wanted}");
+        assert!(run.stderr.contains(&wanted), "{rules}: {run:?}");
+        assert!(!is_in_schema(&rules), "{rules}");
+    }
+    for rules in [
+        "[[stdio.deny]]\nplugin = \"*\"\n",
+        "[[stdio.deny]]\nserver = \"a b\"\n",
+        "[[remote.deny]]\nhost = \"*\"\n",
+        "[[remote.deny]]\nserver = \"x\"\n",
+    ] {
+        place.write("store/apkit.toml", rules);
+        let run = run(&place, &["plan", "p"]);
+        assert_ne!(run.status, Some(2), "{rules}: {run:?}");
+        assert!(is_in_schema(rules), "{rules}");
+    }
+}
+
+#[test]
+fn a_checkout_is_not_sent_to_a_rule_that_cannot_be() {
+    let place = Place::new();
+    package(&place, "p", &[("s", &[])]);
+    allow(&place, "");
+    place.write("p/.git/HEAD", "ref: refs/heads/main");
+    let check = run(&place, &["check", "p"]);
+    assert!(
+        check.stdout.contains("what git keeps there can run programs; leave it out; one can name what `apkit import` installs of it"),
+        "{check:?}"
+    );
+    assert!(!check.stdout.contains("put the digest"), "{check:?}");
+    assert_eq!(check.stderr, "note: allow programs once: --allow-stdio\n");
+    let plan = run(&place, &["plan", "p"]);
+    assert!(
+        plan.stdout
+            .ends_with("\n\nAllow its programs once: --allow-stdio.\n"),
+        "{plan:?}"
+    );
+    // What is told to do does it.
+    let mut import = place.apkit();
+    let installed = finish(import.args(["import", "./p", "--root", "store"]));
+    assert_eq!(installed.status, Some(0), "{installed:?}");
+    let check = run(&place, &["check", "p"]);
+    assert!(check.stdout.contains("ok      s"), "{check:?}");
+}

@@ -396,7 +396,10 @@ fn a_project_cannot_allow_its_own_programs() {
         states(&plans.plan(0, &["tide-table", "--project"])),
         ["almanac: on", "tides: on"]
     );
-    world.write("apkit.toml", "[[stdio.deny]]\n[[remote.deny]]\n");
+    world.write(
+        "apkit.toml",
+        "[[stdio.deny]]\nplugin = \"*\"\n[[remote.deny]]\nhost = \"*\"\n",
+    );
     let plan = plans.plan(1, &["tide-table", "--project", "--allow-stdio"]);
     assert_eq!(states(&plan), ["almanac: disabled", "tides: disabled"]);
 }

@@ -103,7 +103,8 @@ pub(super) struct Common {
     /// `Bearer env:VARIABLE` puts the word before it (repeatable)
     ///
     /// Where several packages have a server of that name, write PACKAGE/SERVER, and where
-    /// they have one name SOURCE/SERVER.
+    /// they have one name SOURCE/SERVER. A SOURCE wins
+    /// over the name of another package.
     /// Nobody but you may read the file (mode 0600 or 0400), unless it lies on a mount that
     /// is read-only, as the secrets of containers do.
     #[arg(long = "credential", value_name = "SERVER:NAME=SOURCE")]

@@ -111,7 +111,12 @@ impl<'r> Rules<'r> {
                         named.collect::<Vec<_>>().join(", ")
                     ));
                 }
-                why.push_str("; look at it, and put the digest that `apkit mcp plan` shows there");
+                // Why there is none is said below.
+                if digest.is_ok() {
+                    why.push_str(
+                        "; look at it, and put the digest that `apkit mcp plan` shows there",
+                    );
+                }
             }
             Some(Start::Unsaid {
                 elsewhere: Some(rule),
@@ -122,7 +127,7 @@ impl<'r> Rules<'r> {
             Some(Start::Unsaid {
                 similar: Some(rule),
                 ..
-            }) => why.push_str(&format!(
+            }) if digest.is_ok() => why.push_str(&format!(
                 "; the rule {rule} names nearly this package or server, and another content: if this \
                  one is meant, put its name and the digest that `apkit mcp plan` shows there"
             )),
@@ -135,7 +140,7 @@ impl<'r> Rules<'r> {
         if let Err(problem) = digest {
             why.push_str(&format!("; no rule can name this content: {problem}"));
             if changes.is_none() {
-                why.push_str("; what `apkit import` installs, one can");
+                why.push_str("; one can name what `apkit import` installs of it");
             }
         }
         Err(why)

@@ -198,15 +198,16 @@ impl<'s> Document<'s> {
     /// The rule that would have the programs started.
     fn rule(&self, out: &mut dyn io::Write) -> io::Result<()> {
         let is_kept_off = |server: &Server<'_>| server.off.is_some_and(gate::is_unsaid);
-        let (Some(digest), Some(name)) = (&self.digest, self.package.name) else {
-            return Ok(());
-        };
         if !self.servers.iter().any(is_kept_off) {
             return Ok(());
         }
+        write!(out, "\nAllow its programs once: --allow-stdio.")?;
+        let (Some(digest), Some(name)) = (&self.digest, self.package.name) else {
+            return writeln!(out);
+        };
         writeln!(
             out,
-            "\nAllow its programs once: --allow-stdio. For good, as they are now: this in {}\n\n\
+            " For good, as they are now: this in {}\n\n\
              [[stdio.allow]]\nplugin = {name:?}\ndigest = {digest:?}",
             show(self.rules)
         )

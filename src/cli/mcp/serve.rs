@@ -98,7 +98,7 @@ fn serve(arguments: &Arguments, reports: &Reports) -> Result<Exit, Failure> {
             }
             let (keys, environment) = (Arc::clone(&keys), Arc::clone(&environment));
             let (package, source) = (plan.package.clone(), subject.source.clone());
-            let own = server.clone();
+            let (own, is_taken) = (server.clone(), subject.is_taken);
             let helpers = helpers.clone();
             let credentials: serve::Giver = Box::new(move || {
                 let (keys, environment) = (Arc::clone(&keys), Arc::clone(&environment));
@@ -108,6 +108,7 @@ fn serve(arguments: &Arguments, reports: &Reports) -> Result<Exit, Failure> {
                     let names = Names {
                         package: &package,
                         source: &source,
+                        is_taken,
                     };
                     Credentials::for_server(&keys, names, &own, &environment, &helpers).await
                 })

@@ -25,6 +25,8 @@ pub(super) struct Subject {
     pub(super) label: String,
     /// SOURCE as messages show it.
     pub(super) source: String,
+    /// Whether its name is the SOURCE of another package of the run.
+    pub(super) is_taken: bool,
     pub(super) package: Package,
     pub(super) places: Places,
     /// Its content as it is now, or why that has no digest.
@@ -42,6 +44,8 @@ pub(super) struct Terms<'t> {
     pub(super) store: &'t Store,
     pub(super) rules: &'t Rules<'t>,
     pub(super) keys: &'t Keys,
+    /// The SOURCE of each package, as messages show it.
+    pub(super) sources: &'t [String],
 }
 
 /// Loads a package and plans what becomes of its servers.
@@ -52,6 +56,7 @@ pub(super) fn planned(found: Found, source: String, terms: Terms<'_>) -> Result<
         store,
         rules,
         keys,
+        sources,
     } = terms;
     let unreadable = |error| Failure::Read {
         path: found.root.clone(),
@@ -95,9 +100,11 @@ pub(super) fn planned(found: Found, source: String, terms: Terms<'_>) -> Result<
             visible(package)
         ));
     }
+    let is_taken = source != plan.package && sources.contains(&plan.package);
     let names = Names {
         package: &plan.package,
         source: &source,
+        is_taken,
     };
     // As if everything were allowed: what is missing is said beside what is not.
     let ungated = plan::plan(&package, &places, variables, &Gate::open());
@@ -122,6 +129,7 @@ pub(super) fn planned(found: Found, source: String, terms: Terms<'_>) -> Result<
     Ok(Subject {
         label: String::new(),
         source,
+        is_taken,
         package,
         places,
         digest,
@@ -175,6 +183,7 @@ impl Subject {
         Names {
             package: &self.plan.package,
             source: &self.source,
+            is_taken: self.is_taken,
         }
     }
 

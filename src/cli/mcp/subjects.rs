@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use apkit::mcp::credential::Keys;
+use apkit::mcp::credential::{Given, Keys};
 use apkit::mcp::http;
 use apkit::mcp::plan::{Launch, Off, ServerPlan};
 use apkit::net::Egress;
+use apkit::render::visible;
 use apkit::source::Source;
 use apkit::store::{POLICY_FILE, Policy, Store};
 
@@ -70,24 +71,44 @@ impl Subjects {
         for entry in &private {
             egress = egress.allow(entry).map_err(Trouble::from)?;
         }
+        let mut missing = Vec::new();
+        let mut or_missing = |failure| match some_do && !was_interrupted() {
+            true => {
+                missing.push(failure);
+                Ok(())
+            }
+            false => Err(failure),
+        };
+        // All of them before the first is planned: what a name means depends on the others.
+        let (mut found, mut shown, mut roots) = (Vec::new(), Vec::new(), Vec::new());
+        for source in sources {
+            match place::find(source, &session, &store, &rules) {
+                Ok(package) => {
+                    let root = package.root.canonicalize();
+                    let root = root.unwrap_or_else(|_| package.root.clone());
+                    // The same package by two names.
+                    if !roots.contains(&root) {
+                        roots.push(root);
+                        shown.push(Source::shown(&source.to_string_lossy()));
+                        found.push(package);
+                    }
+                }
+                Err(failure) => or_missing(failure)?,
+            }
+        }
         let terms = Terms {
             common,
             session: &session,
             store: &store,
             rules: &rules,
             keys: &keys,
+            sources: &shown,
         };
-        let (mut all, mut missing) = (Vec::new(), Vec::new());
-        for source in sources {
-            let found = place::find(source, &session, &store, &rules);
-            let shown = Source::shown(&source.to_string_lossy());
-            let opened = found.and_then(|found| planned(found, shown, terms));
-            match opened {
-                // The same package by two names.
-                Ok(subject) if has(&all, &subject) => {}
+        let mut all = Vec::new();
+        for (package, source) in found.into_iter().zip(&shown) {
+            match planned(package, source.clone(), terms) {
                 Ok(subject) => all.push(subject),
-                Err(failure) if some_do && !was_interrupted() => missing.push(failure),
-                Err(failure) => return Err(failure),
+                Err(failure) => or_missing(failure)?,
             }
         }
         if all.is_empty()
@@ -143,12 +164,20 @@ impl Subjects {
     /// How programs are allowed, if some of those that are meant are off for want of that.
     pub(super) fn how(&self, is_meant: impl Fn(&ServerPlan) -> bool) -> Option<String> {
         let is_kept_off = |server: &ServerPlan| server.launch.as_ref().is_err_and(gate::is_unsaid);
-        let mut servers = self.servers();
-        let is_any = servers.any(|(_, server)| is_meant(server) && is_kept_off(server));
-        is_any.then(|| format!(
-            "allow programs once: --allow-stdio; for good: the rule that `apkit mcp plan` shows, in {}",
-            show(&self.rules)
-        ))
+        let servers = self.servers();
+        let off: Vec<_> = servers
+            .filter(|(_, server)| is_meant(server) && is_kept_off(server))
+            .collect();
+        let once = "allow programs once: --allow-stdio";
+        // No rule can name what has no digest, and `plan` shows none.
+        match off.iter().any(|(subject, _)| subject.digest.is_ok()) {
+            _ if off.is_empty() => None,
+            true => Some(format!(
+                "{once}; for good: the rule that `apkit mcp plan` shows, in {}",
+                show(&self.rules)
+            )),
+            false => Some(once.to_owned()),
+        }
     }
 
     /// A credential for a server that is not there is a slip of the pen, and one for
@@ -167,6 +196,7 @@ impl Subjects {
                     known.sort();
                     return Err(Failure::SeveralServers {
                         server: given.to_owned(),
+                        is_any_left: known.len() < meant.len(),
                         known,
                     });
                 }
@@ -196,13 +226,10 @@ impl Subjects {
     /// What means this server and no other one.
     fn way(&self, (subject, server): &(&Subject, &ServerPlan)) -> Option<String> {
         let mut ways = subject.names().whole(&server.name);
-        ways.find(|way| self.meant(way).count() == 1)
+        // What is shown in another spelling than it has cannot be written as it is shown.
+        let is_written = |way: &String| Given::can_name(way) && visible(way) == way.as_str();
+        ways.find(|way| is_written(way) && self.meant(way).count() == 1)
     }
-}
-
-/// Whether a package is among these already.
-fn has(all: &[Subject], subject: &Subject) -> bool {
-    all.iter().any(|known| known.plan.root == subject.plan.root)
 }
 
 fn label(subjects: &mut [Subject]) {

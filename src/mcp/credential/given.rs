@@ -19,6 +19,8 @@ use super::value::{From, Value};
 ///
 /// For a server that is started, NAME is a variable; for one that is connected
 /// to, a header.
+///
+/// SERVER may hold `=`, as a SOURCE may: the first one counts behind which a source stands.
 #[derive(Debug, Clone)]
 pub struct Given(pub(super) Key);
 
@@ -40,7 +42,29 @@ impl FromStr for Given {
     type Err = NotGiven;
 
     fn from_str(text: &str) -> Result<Self, NotGiven> {
-        let (whose, source) = text.split_once('=').ok_or(NotGiven::Form)?;
+        let mut problem = NotGiven::Form;
+        for (at, _) in text.match_indices('=') {
+            let (whose, source) = (&text[..at], &text[at + 1..]);
+            match Self::of(whose, source) {
+                Ok(given) => return Ok(given),
+                Err(NotGiven::Source) => problem = NotGiven::Source,
+                Err(NotGiven::Form) => {}
+            }
+        }
+        Err(problem)
+    }
+}
+
+impl Given {
+    /// Whether a credential can be given to a server by this text, with whatever NAME and
+    /// SOURCE: an `=` in it may be read as the end of its own NAME.
+    pub fn can_name(server: &str) -> bool {
+        let given = format!("{server}:NAME=env:VARIABLE").parse::<Self>();
+        given.is_ok_and(|given| given.0.server == server)
+    }
+
+    /// What stands before an `=` and behind it.
+    fn of(whose: &str, source: &str) -> Result<Self, NotGiven> {
         let (server, name) = whose.rsplit_once(':').ok_or(NotGiven::Form)?;
         if server.is_empty() || name.is_empty() {
             return Err(NotGiven::Form);
@@ -52,7 +76,10 @@ impl FromStr for Given {
         };
         let (prefix, source) = source.split_at(at);
         let from = match source.split_once(':') {
-            Some(("env", variable)) if !variable.is_empty() => From::Variable(variable.to_owned()),
+            // No variable can have `=` in its name.
+            Some(("env", variable)) if !variable.is_empty() && !variable.contains('=') => {
+                From::Variable(variable.to_owned())
+            }
             Some(("file", path)) if !path.is_empty() => From::File(path.into()),
             _ => return Err(NotGiven::Source),
         };

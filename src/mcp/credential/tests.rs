@@ -104,7 +104,11 @@ fn the_command_line_names_a_server_a_name_and_a_source() {
     assert_eq!(keys.slots("x", &local("a:b")).len(), 1);
     // By the SOURCE, where several packages have one name, or it has none.
     for package in ["tide-table", ""] {
-        let names = |source| Names { package, source };
+        let names = |source| Names {
+            package,
+            source,
+            ..Names::default()
+        };
         let keys = given(&["git:x/y/tides:A=env:KEY"]);
         assert_eq!(keys.slots(names("git:x/y"), &remote("tides", URL)).len(), 1);
         assert!(
@@ -114,6 +118,27 @@ fn the_command_line_names_a_server_a_name_and_a_source() {
         let keys = given(&["/tides:A=env:KEY"]);
         assert!(keys.slots(names(""), &remote("tides", URL)).is_empty());
     }
+    // The SOURCE wins over the name of another package.
+    let names = Names {
+        package: "almanac",
+        source: "./copy",
+        is_taken: true,
+    };
+    let keys = given(&["almanac/tides:A=env:KEY"]);
+    assert!(keys.slots(names, &remote("tides", URL)).is_empty());
+    // With `=` in it, or in the place of the value.
+    for (text, server) in [
+        ("./x=1/tides:A=env:KEY", "./x=1/tides"),
+        ("npm:x@>=1/tides:A=Bearer env:KEY", "npm:x@>=1/tides"),
+        ("a.tgz?path=env:x/tides:A=env:KEY", "a.tgz?path=env:x/tides"),
+        ("tides:A=file:/x=env:y", "tides"),
+        ("tides:A=file:/b:C=env:KEY", "tides"),
+    ] {
+        let keys = given(&[text]);
+        assert_eq!(keys.servers_given().collect::<Vec<_>>(), [server]);
+        assert!(Given::can_name(server), "{server}");
+    }
+    assert!(!Given::can_name("a:b=file:c/tides"));
     // The later one wins, as header names go.
     let keys = given(&["tides:X-Key=env:NOT_SET", "tides:x-key=env:KEY"]);
     assert_eq!(
@@ -130,6 +155,9 @@ fn the_command_line_names_a_server_a_name_and_a_source() {
         ("tides:A=Bearer s3cret", NotGiven::Source),
         ("tides:A=env:", NotGiven::Source),
         ("tides:A=value:x", NotGiven::Source),
+        ("./x=1/tides:A=s3cret", NotGiven::Source),
+        ("./x=1/tides", NotGiven::Form),
+        ("tides:A=env:KEY=1", NotGiven::Source),
     ] {
         let refused = text.parse::<Given>().expect_err(text);
         assert_eq!(refused, wanted, "{text}");

@@ -1,4 +1,4 @@
-//! Conditions of `[[allow]]` and `[[deny]]` that nothing could ever fit: a rule that
+//! Conditions of rules about packages and servers that nothing could ever fit: a rule that
 //! forbids nothing would be taken for one that does.
 
 use std::ops::Range;
@@ -26,12 +26,10 @@ impl RuleText {
             &self.integrity,
         ];
         if self.kind.is_none() && texts.iter().all(|text| text.is_none()) {
-            let problem =
-                "the rule has no condition, so it would fit everything; `name = \"*\"` says that";
-            return Err((rule, problem.to_owned()));
+            return Err((rule, no_condition("name")));
         }
         if let Some(empty) = (texts.into_iter().flatten()).find(|text| text.get_ref().is_empty()) {
-            return Err((empty.span(), "it is empty, and fits nothing".to_owned()));
+            return Err((empty.span(), EMPTY.to_owned()));
         }
         let kind = self.kind.map(super::install::KindText::kind);
         let checks: [(&Option<Spanned<String>>, Check); 5] = [
@@ -51,6 +49,33 @@ impl RuleText {
         Ok(())
     }
 }
+
+/// Refuses conditions of a rule about servers that never fit. The name of a server may be
+/// any text.
+pub(super) fn check_of_server(
+    host_of: Option<&Spanned<String>>,
+    plugin_of: Option<&Spanned<String>>,
+) -> Result<(), Problem> {
+    let checks: [(_, Check); 2] = [(host_of, host), (plugin_of, plugin)];
+    for (text, check) in checks {
+        let Some(text) = text else { continue };
+        let problem = match text.get_ref().as_str() {
+            "" => Some(EMPTY.to_owned()),
+            written => check(written, None),
+        };
+        if let Some(problem) = problem {
+            return Err((text.span(), problem));
+        }
+    }
+    Ok(())
+}
+
+/// That a rule has no condition, where one about `key` could stand.
+pub(super) fn no_condition(key: &str) -> String {
+    format!("the rule has no condition, so it would fit everything; `{key} = \"*\"` says that")
+}
+
+const EMPTY: &str = "it is empty, and fits nothing";
 
 type Check = fn(&str, Option<Kind>) -> Option<String>;
 

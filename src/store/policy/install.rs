@@ -276,7 +276,8 @@ impl Rule {
     }
 }
 
-fn written(text: &Option<Spanned<String>>) -> Option<&str> {
+/// A condition as its file says it.
+pub(super) fn written(text: &Option<Spanned<String>>) -> Option<&str> {
     text.as_ref().map(|text| text.get_ref().as_str())
 }
 

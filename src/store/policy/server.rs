@@ -12,7 +12,9 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Denied, Place, Policy, conditions, has_port, is_host, matches, named, written};
+use super::condition::{check_of_server, no_condition};
+use super::install::written as text_of;
+use super::{Denied, Place, Policy, conditions, is_host, matches, named, written};
 use crate::archive::Digest;
 use crate::net::Egress;
 use crate::package::{Package, Server, Transport};
@@ -65,7 +67,7 @@ struct StartText {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KeepText {
-    plugin: Option<String>,
+    plugin: Option<Spanned<String>>,
     server: Option<String>,
     reason: Option<String>,
 }
@@ -80,7 +82,7 @@ struct ReachText {
 #[serde(deny_unknown_fields)]
 struct AvoidText {
     host: Option<Spanned<String>>,
-    plugin: Option<String>,
+    plugin: Option<Spanned<String>>,
     server: Option<String>,
     reason: Option<String>,
 }
@@ -262,17 +264,30 @@ impl Rules {
                 .parse::<Digest>()
                 .map_err(|problem| (digest.span(), format!("the digest is none: {problem}")))?;
         }
-        let reach = remote.allow.iter().map(|rule| Some(&rule.get_ref().host));
-        let avoid = remote.deny.iter().map(|rule| rule.get_ref().host.as_ref());
-        for host in reach.chain(avoid).flatten() {
-            if host.get_ref().contains('/') {
-                let problem = "a host is a name or an address alone, such as *.example.com";
-                return Err((host.span(), problem.to_owned()));
+        for rule in &stdio.allow {
+            check_of_server(None, Some(&rule.get_ref().plugin))?;
+        }
+        for rule in &stdio.deny {
+            let KeepText { plugin, server, .. } = rule.get_ref();
+            if plugin.is_none() && server.is_none() {
+                return Err((rule.span(), no_condition("plugin")));
             }
-            if has_port(host.get_ref()) {
-                let problem = "a host has no port; a rule holds for all ports of a host";
-                return Err((host.span(), problem.to_owned()));
+            check_of_server(None, plugin.as_ref())?;
+        }
+        for rule in &remote.allow {
+            check_of_server(Some(&rule.get_ref().host), None)?;
+        }
+        for rule in &remote.deny {
+            let AvoidText {
+                host,
+                plugin,
+                server,
+                ..
+            } = rule.get_ref();
+            if host.is_none() && plugin.is_none() && server.is_none() {
+                return Err((rule.span(), no_condition("host")));
             }
+            check_of_server(host.as_ref(), plugin.as_ref())?;
         }
         for entry in &remote.private {
             let judged = Egress::default().allow(entry.get_ref());
@@ -300,7 +315,7 @@ fn rules<T>(texts: Vec<Spanned<T>>, place: &dyn Fn(Range<usize>) -> Place) -> Ve
 }
 
 /// Whether a condition is not there or fits.
-fn fits(pattern: Option<&String>, value: &str) -> bool {
+fn fits(pattern: Option<&str>, value: &str) -> bool {
     pattern.is_none_or(|pattern| matches(pattern, value))
 }
 
@@ -334,12 +349,12 @@ impl StartText {
 
 impl KeepText {
     fn fits(&self, program: &Program<'_>) -> bool {
-        fits(self.plugin.as_ref(), program.plugin) && fits(self.server.as_ref(), program.server)
+        fits(text_of(&self.plugin), program.plugin) && fits(self.server.as_deref(), program.server)
     }
 
     fn conditions(&self) -> String {
         conditions(&[
-            ("plugin", self.plugin.as_deref()),
+            ("plugin", text_of(&self.plugin)),
             ("server", self.server.as_deref()),
         ])
     }
@@ -347,18 +362,15 @@ impl KeepText {
 
 impl AvoidText {
     fn fits(&self, host: &str, plugin: &str, server: &str) -> bool {
-        (self.host.as_ref()).is_none_or(|pattern| is_host(pattern.get_ref(), host))
-            && fits(self.plugin.as_ref(), plugin)
-            && fits(self.server.as_ref(), server)
+        text_of(&self.host).is_none_or(|pattern| is_host(pattern, host))
+            && fits(text_of(&self.plugin), plugin)
+            && fits(self.server.as_deref(), server)
     }
 
     fn conditions(&self) -> String {
         conditions(&[
-            (
-                "host",
-                self.host.as_ref().map(|host| host.get_ref().as_str()),
-            ),
-            ("plugin", self.plugin.as_deref()),
+            ("host", text_of(&self.host)),
+            ("plugin", text_of(&self.plugin)),
             ("server", self.server.as_deref()),
         ])
     }
