@@ -14,6 +14,9 @@
 //! env.API_KEY = { file = "/run/secrets/almanac" }
 //! env.API_SECRET = { value = "…" }
 //! ```
+//!
+//! A relative `file` is looked for beside this one: the directory in which a client
+//! starts apkit is anybody's guess.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -62,7 +65,10 @@ struct ServerText {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table that says where the value comes from, such as { env = \"VARIABLE\" }"
+)]
 struct ValueText {
     #[serde(default)]
     prefix: String,
@@ -109,6 +115,7 @@ impl Keys {
             }
             error(span, problem)
         })?;
+        let base = path.parent().unwrap_or(Path::new(""));
         let mut keys = Self::default();
         let mut known = BTreeMap::new();
         for entry in file.server {
@@ -148,8 +155,9 @@ impl Keys {
                 if let Some(problem) = kind.problem_of_name(&name) {
                     return Err(error(Some(place), format!("{name}: {problem}")));
                 }
-                let value = value.into_inner().value().ok_or_else(|| {
-                    let problem = format!("{name} needs one of env, file, command and value");
+                let value = value.into_inner().value(base).ok_or_else(|| {
+                    let problem =
+                        format!("{name} needs one of env, file, command and value, and that alone");
                     error(Some(place), problem)
                 })?;
                 keys.0.push(Key {
@@ -167,11 +175,11 @@ impl Keys {
 }
 
 impl ValueText {
-    /// The one source that it names.
-    fn value(self) -> Option<Value> {
+    /// The one source that it names, a file below `base` unless its path is absolute.
+    fn value(self, base: &Path) -> Option<Value> {
         let from = match (self.env, self.file, self.command, self.value) {
             (Some(name), None, None, None) => From::Variable(name),
-            (None, Some(path), None, None) => From::File(path),
+            (None, Some(path), None, None) => From::File(base.join(path)),
             (None, None, Some(command), None) if !command.is_empty() => From::Command(command),
             (None, None, None, Some(value)) => From::Stored(value),
             _ => return None,
@@ -209,6 +217,7 @@ fn same_key(text: &str, at: usize) -> Option<usize> {
 fn without_content(message: &str) -> String {
     let quotes = message.starts_with("invalid type") || message.starts_with("invalid value");
     match message.rsplit_once(", expected ") {
+        Some((_, "a sequence")) if quotes => "expected a list, in brackets".to_owned(),
         Some((_, expected)) if quotes => format!("expected {expected}"),
         _ if quotes => "this is of another type".to_owned(),
         _ => message.lines().next().unwrap_or_default().to_owned(),

@@ -303,7 +303,11 @@ fn mistakes_in_the_file_are_named_by_line_and_not_shown() {
             "origin = \"https://tides.example.com/mcp\"\n",
             ":4: origin is not scheme",
         ),
-        ("env.A = \"s3cret\"\n", ":4: expected "),
+        (
+            "env.A = \"s3cret\"\n",
+            ":4: expected a table that says where",
+        ),
+        ("env.A = { command = \"s3cret\" }\n", ":4: expected a list"),
         ("env.A = { value = 12345 }\n", ":4: expected a string"),
         (
             "env.A = {}\n",
@@ -311,7 +315,7 @@ fn mistakes_in_the_file_are_named_by_line_and_not_shown() {
         ),
         (
             "env.A = { env = \"X\", value = \"s3cret\" }\n",
-            ":4: A needs one of",
+            ":4: A needs one of env, file, command and value, and that alone",
         ),
         ("env.A = { command = [] }\n", ":4: A needs one of"),
         (
@@ -424,4 +428,14 @@ fn another_users_file_is_none() {
         let problem = value::open_private(&path).expect_err("another user's");
         assert!(problem.ends_with("belongs to another user, who may read it"));
     }
+}
+
+#[test]
+fn a_relative_file_lies_beside_the_one_that_names_it() {
+    let place = tempfile::tempdir().expect("a directory");
+    file(place.path(), "key", SECRET);
+    let text = "[[server]]\nplugin = \"p\"\nserver = \"s\"\nenv.A = { file = \"key\" }\n";
+    let keys = Keys::read(&file(place.path(), "c.toml", text)).expect("credentials");
+    let got = get(&keys, "p", &local("s"), &environment()).expect("a credential");
+    assert_eq!(got.env, [("A".to_owned(), SECRET.to_owned())]);
 }
