@@ -32,10 +32,9 @@ use std::collections::hash_map::Entry;
 use std::future::Future;
 use std::io::{Read, Write};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
-use tokio::sync::OnceCell;
 
 pub use allowed::{Allowed, AllowedError, Ignored};
 
@@ -49,8 +48,8 @@ pub struct Server {
     pub package: String,
     /// How it is reached.
     pub plan: ServerPlan,
-    /// Gets what is sent to it beside what the package says. Asked once, when it is
-    /// opened first.
+    /// Gets what is sent to it beside what the package says. Asked when it is opened
+    /// first, and again when it is opened after it has refused what it was given.
     pub credentials: Giver,
 }
 
@@ -98,29 +97,46 @@ trait Launcher: Send + Sync {
 
     /// Whether the server is connected to, not started.
     fn is_remote(&self) -> bool;
+
+    /// Whether the server has refused the credentials that it was opened with last.
+    fn is_refused(&self) -> bool;
 }
 
 struct Launch {
     server: Server,
     options: session::Options,
-    given: OnceCell<Credentials>,
+    given: tokio::sync::Mutex<Option<Credentials>>,
+    /// See [`Launcher::is_refused`]. Sessions from before have flags of their own.
+    refused: Mutex<Arc<AtomicBool>>,
 }
 
 impl Launcher for Launch {
     fn open(&self) -> Opening<'_> {
         Box::pin(async {
             let plan = &self.server.plan;
-            let given = self.given.get_or_try_init(|| (self.server.credentials)());
-            let given = given
-                .await
-                .map_err(|error| Failure::new(&plan.name, Step::Start, error.to_string()))?;
-            session::open(plan, given, &self.options).await
+            let mut given = self.given.lock().await;
+            // A token may have run out, and its helper has another one.
+            let known = given.take().filter(|_| !self.is_refused());
+            let known = match known {
+                Some(known) => known,
+                None => (self.server.credentials)()
+                    .await
+                    .map_err(|error| Failure::new(&plan.name, Step::Start, error.to_string()))?,
+            };
+            let mut options = self.options.clone();
+            options.http.refused = Arc::default();
+            *upstream::lock(&self.refused) = Arc::clone(&options.http.refused);
+            session::open(plan, given.insert(known), &options).await
         })
     }
 
     fn is_remote(&self) -> bool {
         let launch = &self.server.plan.launch;
         matches!(launch, Ok(Planned::StreamableHttp(_) | Planned::Sse(_)))
+    }
+
+    fn is_refused(&self) -> bool {
+        upstream::lock(&self.refused).load(Ordering::Relaxed)
     }
 }
 
@@ -151,7 +167,8 @@ pub async fn run(
             let launcher: Box<dyn Launcher> = Box::new(Launch {
                 server,
                 options,
-                given: OnceCell::new(),
+                given: tokio::sync::Mutex::default(),
+                refused: Mutex::default(),
             });
             (name, label, launcher)
         })

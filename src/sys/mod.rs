@@ -4,6 +4,7 @@
 pub mod child;
 mod read;
 mod replace;
+mod scratch;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
@@ -11,6 +12,7 @@ mod windows;
 
 pub use read::{read_regular, read_unlinked};
 pub use replace::Staged;
+pub use scratch::Scratch;
 #[cfg(unix)]
 pub use unix::{
     Lock, create_private_dir, detach, exchange, file_id, is_executable, is_handed_in, is_own,

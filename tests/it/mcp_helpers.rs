@@ -13,9 +13,10 @@ use apkit::mcp::credential::{Credentials, Helpers, Keys};
 use apkit::mcp::plan::ServerPlan;
 use serde_json::{Value, json};
 
-use crate::mcp_support::{Host, LONG, apkit, package};
+use crate::mcp_support::{Host, LONG, apkit, far_answer, package, package_of};
 use crate::probe::{process, runs, soon};
 use crate::support::{Place, finish};
+use crate::web::{Asked, Reply, Server};
 
 const SECRET: &str = "s3cret-Value-0123456789";
 
@@ -177,6 +178,54 @@ async fn an_agent_that_holds_the_output_of_its_helper_costs_no_time() {
     assert_eq!(said, ["said", "said"]);
     assert!(agents.iter().all(|(_, runs)| *runs), "agents go on");
     assert!(!is_listening, "nobody hears what they say");
+}
+
+/// A token runs out while a host is served: its helper is run once more.
+#[test]
+fn a_helper_is_run_again_after_a_refusal() {
+    let wanted = Arc::new(Mutex::new("Bearer one"));
+    let wants = Arc::clone(&wanted);
+    let far = Server::new(move |asked: &Asked| {
+        let wanted = *wants.lock().expect("no panic");
+        match asked.header("authorization") == Some(wanted) {
+            true => far_answer(asked, false),
+            false => Reply::new(401, "").header("www-authenticate", "Bearer"),
+        }
+    });
+    let place = Place::new();
+    let url = far.url("/mcp");
+    package_of(
+        &place,
+        "p",
+        &json!({"s": {"type": "streamable-http", "url": url}}),
+    );
+    place.write("token", "one\n");
+    let count = place.path().join("count");
+    let token = place.path().join("token");
+    let script = format!("echo x >> {}; cat {}", count.display(), token.display());
+    let (command, origin) = (json!(["sh", "-c", script]), far.url(""));
+    let keys = place.write(
+        "keys.toml",
+        format!(
+            "[[server]]\nplugin = \"p\"\nserver = \"s\"\norigin = \"{origin}\"\nheaders.Authorization = {{ prefix = \"Bearer \", command = {command} }}\n"
+        ),
+    );
+    fs::set_permissions(&keys, fs::Permissions::from_mode(0o600)).expect("a mode");
+    let mut host = Host::spawn(&mut with(&place, &keys, &["serve", "p"]));
+    host.greet();
+    let mut call = || host.call("mcp__s__tide", json!({}));
+    assert!(call()["result"].is_object());
+    place.write("token", "two\n");
+    *wanted.lock().expect("no panic") = "Bearer two";
+    let refused = call();
+    let text = refused["error"]["message"].as_str().expect("a text");
+    assert!(text.contains("does not accept the credentials"), "{text}");
+    assert!(
+        soon(LONG, || call()["result"].is_object()),
+        "it is taken again"
+    );
+    let ran = fs::read_to_string(&count).expect("a file");
+    assert_eq!(ran.lines().count(), 2, "once more, and not with each call");
 }
 
 #[test]

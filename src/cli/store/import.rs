@@ -19,7 +19,7 @@ use super::super::failure::{Failure, show};
 use super::super::output;
 use super::copies::Asked;
 use super::gate::{self, Gate};
-use super::{Import, Scratch, Session, json, words};
+use super::{Import, Scratch, Session, json, temporary, words};
 
 /// One package, as asked for, and what came of it.
 struct Line {
@@ -120,7 +120,7 @@ pub(crate) fn run(arguments: &Import, color: When) -> Result<Exit, Failure> {
 }
 
 fn scratch(arguments: &Import) -> Result<Option<Scratch>, Failure> {
-    arguments.dry_run.then(Scratch::new).transpose()
+    arguments.dry_run.then(temporary).transpose()
 }
 
 fn options(arguments: &Import, session: &Session, scratch: Option<&Scratch>) -> Options {

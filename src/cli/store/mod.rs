@@ -10,7 +10,6 @@ mod list;
 mod progress;
 mod remove;
 mod schema;
-mod scratch;
 mod skills;
 mod update;
 mod verify;
@@ -25,6 +24,7 @@ use apkit::archive::Staged;
 use apkit::source::{Environment, Request, Source, Stop};
 use apkit::store::{self, Notice, Policy, Store};
 use apkit::sys;
+pub(crate) use apkit::sys::Scratch;
 
 use super::args::When;
 use super::exit::Exit;
@@ -32,7 +32,12 @@ use super::failure::{self, Failure};
 
 pub(crate) use args::{Import, List, Place, Remove, Skills, Update, Verify};
 pub(crate) use schema::of as schema;
-pub(crate) use scratch::Scratch;
+
+/// A temporary directory that only the user can look into.
+fn temporary() -> Result<Scratch, Failure> {
+    let path = env::temp_dir();
+    Scratch::new(&path).map_err(|error| Failure::Scratch { path, error })
+}
 
 /// `apkit import`.
 pub(crate) fn import(arguments: &Import, color: When) -> Result<Exit, Failure> {
@@ -171,7 +176,7 @@ impl Session {
         rules: &Policy,
         source: &Source,
     ) -> Result<(Scratch, Staged), Failure> {
-        let scratch = Scratch::new()?;
+        let scratch = temporary()?;
         let place = scratch.path().join("fetched");
         match rules.fetch(source, &self.request(), &place) {
             Ok(fetched) => Ok((scratch, fetched.staged)),

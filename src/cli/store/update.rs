@@ -15,7 +15,7 @@ use super::super::output;
 use super::args::Place;
 use super::copies::Asked;
 use super::gate::{self, Gate};
-use super::{Scratch, Session, Update, json, verify, words};
+use super::{Session, Update, json, temporary, verify, words};
 
 /// One package and what came of it.
 struct Line {
@@ -81,7 +81,7 @@ fn all(arguments: &Update, store: &Store, session: &Session) -> Result<Vec<Line>
     let mut lines = Vec::new();
     for name in names {
         // What one brought must not be in the way of the next.
-        let scratch = arguments.check.then(Scratch::new).transpose()?;
+        let scratch = arguments.check.then(temporary).transpose()?;
         let update = store::Update {
             check: scratch.as_ref().map(|scratch| scratch.path().to_owned()),
             to: arguments.to.clone(),

@@ -2,6 +2,7 @@
 //! transports ask through this.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use url::Url;
 
@@ -91,6 +92,10 @@ impl Exchange {
         if !matches!(response.status, 401 | 403) {
             return Ok(response);
         }
+        let given = self.headers.have_credentials();
+        if response.status == 401 && given {
+            self.rules.refused.store(true, Ordering::Relaxed);
+        }
         // Its body may repeat what was sent; the scheme is enough.
         Err(Failure::Credentials {
             address: shown(&response.url),
@@ -99,7 +104,7 @@ impl Exchange {
                 .header("www-authenticate")
                 .and_then(failure::scheme)
                 .map(|scheme| self.headers.masked(&scheme).into_owned()),
-            given: self.headers.have_credentials(),
+            given,
         })
     }
 

@@ -175,8 +175,19 @@ impl Failure {
     }
 }
 
-/// How credentials are given.
-const WAY: &str = "give them with --credential SERVER:HEADER=env:VARIABLE or in the file of credentials; they never belong in the package";
+/// How credentials are given, as the scheme that the server asks for wants it.
+fn way(scheme: Option<&str>) -> String {
+    let given = match scheme {
+        Some(scheme) if scheme.eq_ignore_ascii_case("Bearer") => BEARER,
+        _ => "--credential SERVER:HEADER=env:VARIABLE",
+    };
+    format!(
+        "give them with {given} or in the file of credentials; they never belong in the package"
+    )
+}
+
+/// How a token is given that stands behind its word.
+const BEARER: &str = "--credential 'SERVER:Authorization=Bearer env:VARIABLE'";
 
 fn credentials(status: u16, scheme: Option<&str>, given: bool) -> String {
     let known = match scheme {
@@ -184,12 +195,20 @@ fn credentials(status: u16, scheme: Option<&str>, given: bool) -> String {
         None => format!("status {status}"),
     };
     if given {
-        format!("does not accept the credentials given for this server ({known})")
+        let mut text = format!("does not accept the credentials given for this server ({known})");
+        if scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("Bearer")) {
+            text.push_str("; a token is given as ");
+            text.push_str(BEARER);
+        }
+        text
     } else if status == 403 && scheme.is_none() {
         // It may as well want another client, or another name for itself.
-        format!("refuses this client ({known}); if it wants credentials, {WAY}")
+        format!(
+            "refuses this client ({known}); if it wants credentials, {}",
+            way(scheme)
+        )
     } else {
-        format!("wants credentials ({known}): {WAY}")
+        format!("wants credentials ({known}): {}", way(scheme))
     }
 }
 
@@ -301,10 +320,17 @@ mod tests {
         assert_eq!(
             refused(false),
             "https://a.example/mcp wants credentials (status 401, scheme Bearer): give them \
-             with --credential SERVER:HEADER=env:VARIABLE or in the file of credentials; they \
-             never belong in the package"
+             with --credential 'SERVER:Authorization=Bearer env:VARIABLE' or in the file of \
+             credentials; they never belong in the package"
         );
-        assert!(refused(true).contains("does not accept the credentials"));
+        assert_eq!(
+            refused(true),
+            "https://a.example/mcp does not accept the credentials given for this server \
+             (status 401, scheme Bearer); a token is given as --credential \
+             'SERVER:Authorization=Bearer env:VARIABLE'"
+        );
+        let other = super::credentials(401, Some("Basic"), false);
+        assert!(other.contains("--credential SERVER:HEADER=env:VARIABLE or"));
         let unsaid = super::credentials(403, None, false);
         assert!(unsaid.starts_with("refuses this client (status 403); if it wants"));
     }

@@ -35,6 +35,8 @@ mod streamable;
 mod watch;
 
 use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 pub use failure::{Failure, Hint, StartError};
@@ -157,6 +159,8 @@ pub struct Rules {
     pub lookup: Option<Lookup>,
     /// How results are handed on.
     pub results: Results,
+    /// Set when a server does not accept the credentials that it is given.
+    pub refused: Arc<AtomicBool>,
 }
 
 /// Judges an endpoint whose host is written as an address, before anything is

@@ -94,6 +94,8 @@ impl Transport<RoleClient> for Sse {
 enum State {
     /// It is being opened, for the first time or anew.
     Opening,
+    /// It could not be opened anew, and is tried again.
+    Away(Arc<Failure>),
     /// It is open, and messages go there.
     Ready(Url),
     /// It is given up.
@@ -194,7 +196,7 @@ impl Line {
         };
         match known {
             State::Ready(endpoint) => Ok(endpoint),
-            State::Over(failure) => Err(Failure::Lost(failure)),
+            State::Away(failure) | State::Over(failure) => Err(Failure::Lost(failure)),
             State::Opening => Err(self.closed("its stream could not be opened in time")),
         }
     }

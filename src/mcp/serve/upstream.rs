@@ -66,6 +66,8 @@ pub(super) struct Upstream {
     launcher: Box<dyn Launcher>,
     state: watch::Sender<State>,
     wanted: Notify,
+    /// A call found that the server refuses what it was given.
+    refused: Notify,
     /// What was told of its list of tools last.
     told: Mutex<Option<String>>,
     /// Counts every change of every server.
@@ -92,6 +94,7 @@ impl Upstream {
             launcher,
             state: watch::Sender::new(State::Opening),
             wanted: Notify::new(),
+            refused: Notify::new(),
             told: Mutex::default(),
             changes,
             level,
@@ -263,6 +266,11 @@ impl Upstream {
                         is_stray_told = true;
                     }
                 }
+                // Calls on their way keep the session until they end.
+                () = self.refused.notified() => if self.launcher.is_refused() {
+                    let text = "it does not accept its credentials any more; they are got anew when it is started again";
+                    return Failure::new(&self.label, Step::Serve, text);
+                },
                 () = session.tools_changed() => {
                     match self.list(session, report).await {
                         Ok(tools) => self.set(State::Up(session.clone(), tools.into())),
@@ -317,6 +325,14 @@ impl Upstream {
             if states.changed().await.is_err() {
                 return Err(Failure::new(&self.label, Step::Serve, "it was ended"));
             }
+        }
+    }
+
+    /// Hears of a call that failed: a server that refuses what it was given is of no use
+    /// until it is given something else.
+    pub(super) fn failed(&self) {
+        if self.launcher.is_refused() {
+            self.refused.notify_one();
         }
     }
 

@@ -15,7 +15,6 @@
 //! | `ssh`, `child` | ssh over the user's own program |
 //! | `daemon` | the protocol of `git daemon`, on this machine |
 //! | `stream` | what both of these are to libgit2 |
-//! | `scratch` | where objects come to until they are read |
 //! | `server`, `local` | a repository behind a server, and one on this machine |
 //! | `memory` | how much of it libgit2 gets |
 //! | `lookup` | commits by full and short ids |
@@ -45,7 +44,6 @@ mod local;
 mod lookup;
 mod memory;
 mod reference;
-mod scratch;
 mod server;
 mod ssh;
 mod stream;

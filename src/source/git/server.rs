@@ -17,9 +17,9 @@ use super::child::shortened;
 use super::configuration::Configuration;
 use super::error::{Error, Failure};
 use super::reference::{Meaning, Wanted, missing};
-use super::scratch::Scratch;
 use super::transport::{self, Context, Findings};
 use super::{Found, lookup};
+use crate::sys::Scratch;
 
 /// How long a silent server is borne, in seconds, unless
 /// `GIT_HTTP_LOW_SPEED_TIME` says otherwise.

@@ -1,12 +1,12 @@
 //! Sessions over the older transport.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use apkit::mcp::credential::Credentials;
-use apkit::mcp::http::{self, Rules, Watch};
+use apkit::mcp::http::{self, Reconnect, Rules, Watch};
 use apkit::mcp::plan::Endpoint;
 use rmcp::ServiceExt as _;
 use rmcp::service::ClientInitializeError;
@@ -412,6 +412,46 @@ fn garbage_costs_one_request() {
         let error = tools(&service).await.expect_err("a failure");
         assert!(error.contains("sends what is no answer of MCP"), "{error}");
         assert_eq!(tools(&service).await.expect("tools"), ["tide"]);
+        service.cancel().await.expect("an end");
+    });
+}
+
+#[test]
+fn a_server_that_is_away_is_not_waited_for_and_may_come_back() {
+    let streams = Streams::default();
+    let away = Arc::new(AtomicBool::new(false));
+    let server = {
+        let (streams, away) = (Arc::clone(&streams), Arc::clone(&away));
+        Server::new(move |asked| match asked.method.as_str() {
+            "GET" if away.load(Ordering::SeqCst) => Reply::new(503, ""),
+            "GET" => open(&streams, "event: endpoint\ndata: /messages\n\n"),
+            _ => hear(&streams, asked),
+        })
+    };
+    let mut rules = rules();
+    // It is given up after more than ten seconds.
+    rules.reconnect = Reconnect {
+        times: 6,
+        pause: Duration::from_millis(200),
+        longest: Duration::from_secs(30),
+    };
+    run(async {
+        let endpoint = endpoint(&server.url("/sse"), &[]);
+        let (service, _) = connect(&endpoint, &Credentials::default(), &rules).await;
+        let service = service.expect("a session");
+        away.store(true, Ordering::SeqCst);
+        streams.lock().expect("the streams").clear();
+        let began = Instant::now();
+        // The first may be asked before the end of the stream is seen.
+        tools(&service).await.expect_err("a failure");
+        let error = tools(&service).await.expect_err("a failure");
+        assert!(error.contains("status 503"), "{error}");
+        let took = began.elapsed();
+        assert!(took < Duration::from_secs(4), "{took:?}");
+        away.store(false, Ordering::SeqCst);
+        while tools(&service).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
         service.cancel().await.expect("an end");
     });
 }

@@ -31,6 +31,7 @@ pub(super) async fn run(line: Arc<Line>, inbox: Inbox) {
         asked: None,
         failed: 0,
         began: Instant::now(),
+        opened: false,
     };
     let failure = listener.keep().await;
     let line = &listener.line;
@@ -49,6 +50,8 @@ struct Listener {
     /// How often in a row the stream broke without anything coming of it.
     failed: u32,
     began: Instant,
+    /// Whether the stream that broke had been open.
+    opened: bool,
 }
 
 impl Listener {
@@ -61,15 +64,21 @@ impl Listener {
             if first || is_lasting(&failure) || self.inbox.is_closed() {
                 return failure;
             }
-            self.line.exchange.watch.note(&failure);
-            self.line.state.send_replace(State::Opening);
-            self.fail_waiting(&failure).await;
             if self.began.elapsed() > reconnect.longest {
                 self.failed = 0;
             }
             if self.failed >= reconnect.times {
                 return failure;
             }
+            self.line.exchange.watch.note(&failure);
+            let failure = Arc::new(failure);
+            // What is away for longer than a moment is not waited for: whoever calls is told.
+            let state = match !self.opened && is_away(&failure) {
+                true => State::Away(Arc::clone(&failure)),
+                false => State::Opening,
+            };
+            self.line.state.send_replace(state);
+            self.fail_waiting(&failure).await;
             tokio::time::sleep(reconnect.before(self.failed, self.asked.take())).await;
             self.failed += 1;
         }
@@ -78,6 +87,7 @@ impl Listener {
     /// One stream from its beginning to its end.
     async fn once(&mut self) -> Failure {
         self.began = Instant::now();
+        self.opened = false;
         match self.listen().await {
             Ok(()) => Failure::Ended {
                 address: shown(&self.line.exchange.home),
@@ -133,6 +143,7 @@ impl Listener {
     }
 
     fn ready(&mut self, endpoint: Url) {
+        self.opened = true;
         self.endpoint = Some(endpoint.clone());
         self.line.state.send_replace(State::Ready(endpoint));
     }
@@ -307,6 +318,15 @@ impl Listener {
                 return;
             }
         }
+    }
+}
+
+/// Whether a failure to open the stream says that no server is there now.
+fn is_away(failure: &Failure) -> bool {
+    match failure {
+        Failure::Net(_) => true,
+        Failure::Status { status, .. } => *status >= 500,
+        _ => false,
     }
 }
 

@@ -176,6 +176,7 @@ impl Bridge {
         let error = match error {
             CallError::Answered(error) => error,
             CallError::Failed(failure) => {
+                upstream.failed();
                 let failure = upstream.named(failure);
                 ErrorData::internal_error(failure.to_string(), None)
             }

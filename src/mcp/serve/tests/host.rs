@@ -28,6 +28,10 @@ impl Launcher for Fake {
     fn is_remote(&self) -> bool {
         false
     }
+
+    fn is_refused(&self) -> bool {
+        false
+    }
 }
 
 /// The host of a bridge, and what the bridge reported.
