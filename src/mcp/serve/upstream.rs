@@ -314,8 +314,11 @@ impl Upstream {
                     let left = until.saturating_duration_since(Instant::now());
                     if asked || !left.is_zero() {
                         let seconds = left.as_secs() + 1;
-                        return Err(failure
-                            .help(format!("the next call after {seconds} s starts it again")));
+                        let what = match failure.step {
+                            Step::Start => "tries to start it again",
+                            _ => "starts it again",
+                        };
+                        return Err(failure.help(format!("the next call after {seconds} s {what}")));
                     }
                     asked = true;
                     self.wanted.notify_one();

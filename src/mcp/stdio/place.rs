@@ -95,7 +95,7 @@ pub(super) async fn check_content(process: &Process) -> Result<(), StartError> {
     let why = match digest {
         Ok(Ok(digest)) if digest == wanted => return Ok(()),
         Ok(Ok(digest)) => format!(
-            "its content is {digest}, and the rule is for {wanted}; `apkit mcp plan` shows the rule for it as it is now"
+            "its content is {digest}, and the rule is for {wanted}; `apkit mcp plan` shows the rule for it as it is now, which counts once apkit is started anew"
         ),
         Ok(Err(problem)) => problem,
         Err(error) => error.to_string(),
