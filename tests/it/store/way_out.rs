@@ -430,7 +430,7 @@ fn an_interrupted_download_is_no_fault_of_the_network() {
         std::thread::sleep(Duration::from_millis(10));
     }
     let mut kill = std::process::Command::new("kill");
-    let status = kill.args(["-INT", &child.id().to_string()]).status();
+    let status = kill.args(["-TERM", &child.id().to_string()]).status();
     assert!(status.expect("kill runs").success());
     let output = child.wait_with_output().expect("it ends");
     let errors = String::from_utf8_lossy(&output.stderr);
