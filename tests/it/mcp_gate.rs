@@ -291,15 +291,7 @@ fn packages_of_one_name_are_told_apart_by_their_source() {
         package(&place, directory, &[("s", &[])]);
         place.write(&format!("{directory}/plugin.json"), manifest("p", ""));
     }
-    let serve = |given: &[&str]| {
-        let mut command = apkit(&place);
-        command.args(["serve", "./a", "b", "--allow-stdio"]);
-        for given in given {
-            command.args(["--credential", given]);
-        }
-        command.env("ONE", "first word").env("TWO", "second word");
-        command
-    };
+    let serve = |given: &[&str]| serve_two(&place, ["./a", "b"], given);
     for given in ["s:KEY=env:ONE", "p/s:KEY=env:ONE"] {
         let server = given.split_once(':').expect("a colon").0;
         let refused = finish(&mut serve(&[given]));
@@ -313,17 +305,19 @@ fn packages_of_one_name_are_told_apart_by_their_source() {
         );
     }
     // What it says to write does it.
-    let mut host = Host::spawn(&mut serve(&["./a/s:KEY=env:ONE", "b/s:KEY=env:TWO"]));
-    host.greet();
-    let names = host.names();
-    let reports = names.iter().filter(|name| name.ends_with("__report"));
-    let given: Vec<Value> = reports
-        .map(|name| {
-            let answer = host.call(name, json!({}));
-            answer["result"]["structuredContent"]["env"]["KEY"].clone()
-        })
-        .collect();
+    let given = keys_of(&mut serve(&["./a/s:KEY=env:ONE", "b/s:KEY=env:TWO"]));
     assert_eq!(given, ["first word", "second word"]);
+}
+
+/// Serves two packages with credentials; ONE and TWO hold a value each.
+fn serve_two(place: &Place, sources: [&str; 2], given: &[&str]) -> std::process::Command {
+    let mut command = apkit(place);
+    command.arg("serve").args(sources).arg("--allow-stdio");
+    for given in given {
+        command.args(["--credential", given]);
+    }
+    command.env("ONE", "first word").env("TWO", "second word");
+    command
 }
 
 /// What KEY is of the servers `s`, in the order of the packages.
@@ -346,15 +340,7 @@ fn a_source_with_an_equals_sign_names_its_package() {
         package(&place, directory, &[("s", &[])]);
         place.write(&format!("{directory}/plugin.json"), manifest("p", ""));
     }
-    let serve = |given: &[&str]| {
-        let mut command = apkit(&place);
-        command.args(["serve", "./x=1", "./x2", "--allow-stdio"]);
-        for given in given {
-            command.args(["--credential", given]);
-        }
-        command.env("ONE", "first word").env("TWO", "second word");
-        command
-    };
+    let serve = |given: &[&str]| serve_two(&place, ["./x=1", "./x2"], given);
     let refused = finish(&mut serve(&["s:KEY=env:ONE"]));
     assert!(
         refused.stderr.ends_with("write ./x2/s or ./x=1/s\n"),
@@ -372,15 +358,7 @@ fn an_installed_package_is_named_beside_a_copy_of_it() {
     import.args(["import", "./mm", "--root", "store"]);
     let installed = finish(&mut import);
     assert_eq!(installed.status, Some(0), "{installed:?}");
-    let serve = |given: &[&str]| {
-        let mut command = apkit(&place);
-        command.args(["serve", "mm", "./mm", "--allow-stdio"]);
-        for given in given {
-            command.args(["--credential", given]);
-        }
-        command.env("ONE", "first word").env("TWO", "second word");
-        command
-    };
+    let serve = |given: &[&str]| serve_two(&place, ["mm", "./mm"], given);
     let refused = finish(&mut serve(&["s:KEY=env:ONE"]));
     assert!(
         refused.stderr.ends_with("write ./mm/s or mm/s\n"),

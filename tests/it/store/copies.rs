@@ -6,15 +6,6 @@ use std::fs;
 use super::world::{Repository, World, names, skill};
 use crate::support::{Run, finish};
 
-/// Runs a command in the project.
-fn project(world: &World, status: i32, arguments: &[&str]) -> Run {
-    let mut command = world.apkit();
-    command.current_dir(world.path("project")).args(arguments);
-    let run = finish(command.arg("--project"));
-    assert_eq!(run.status, Some(status), "{arguments:?}: {run:#?}");
-    run
-}
-
 /// The command that a text names after `before`, run as it stands.
 fn follow(world: &World, text: &str, before: &str) -> Run {
     let (_, after) = text.split_once(before).expect("a command");
@@ -36,13 +27,13 @@ fn a_place_that_another_package_has_is_given_up_by_that_package() {
     world.package("project/a", "aa", "A.");
     world.package("project/b", "bb", "B.");
     let copies = |package| ["import", package, "--skills-to", "skills"];
-    project(&world, 0, &copies("./a"));
+    world.in_project(0, &copies("./a"));
     // Also while the copy is gone: the next update of its package makes it again.
     for is_gone in [false, true] {
         if is_gone {
             fs::remove_dir_all(world.path("project/skills/tides")).expect("removed");
         }
-        let run = project(&world, 2, &copies("./b"));
+        let run = world.in_project(2, &copies("./b"));
         let problem = match is_gone {
             true => "is kept for the copy of a skill of the package aa; nothing was changed",
             false => "is the copy of a skill of the package aa; nothing was changed",
@@ -52,28 +43,28 @@ fn a_place_that_another_package_has_is_given_up_by_that_package() {
         assert!(run.stderr.contains(hint), "{}", run.stderr);
         assert_eq!(run.stderr.matches("no more").count(), 1, "{}", run.stderr);
     }
-    let run = project(&world, 2, &copies("./b"));
+    let run = world.in_project(2, &copies("./b"));
     follow(&world, &run.stderr, "there no more");
-    project(&world, 0, &copies("./b"));
+    world.in_project(0, &copies("./b"));
     let copy = "project/skills/tides/SKILL.md";
     assert_eq!(world.place.read(copy), skill("B."));
-    project(&world, 0, &["verify"]);
+    world.in_project(0, &["verify"]);
     // Where both are copied by the lock file, as after a merge, either way works.
-    project(&world, 0, &["import", "./a", "--skills-to", "other"]);
+    world.in_project(0, &["import", "./a", "--skills-to", "other"]);
     let lock = world.place.read("project/.agents/apkit.lock");
     let merged = lock.replace("\"other\"", "\"skills\"");
     assert_ne!(lock, merged);
     for package in ["aa", "bb"] {
         world.write("project/.agents/apkit.lock", &merged);
         world.write("project/a/skills/tides/SKILL.md", skill(package));
-        let run = project(&world, 2, &["update", "aa"]);
+        let run = world.in_project(2, &["update", "aa"]);
         assert!(
             run.stderr.contains("hint: to copy the skills of bb"),
             "{}",
             run.stderr
         );
         follow(&world, &run.stderr, &format!("of {package} there no more"));
-        project(&world, 0, &["update", "aa"]);
+        world.in_project(0, &["update", "aa"]);
     }
 }
 
@@ -83,17 +74,17 @@ fn what_the_lock_file_names_no_more_keeps_no_place() {
     world.package("project/a", "aa", "A.");
     world.package("project/b", "bb", "B.");
     let copies = |package| ["import", package, "--skills-to", "skills"];
-    project(&world, 0, &["import", "./b"]);
+    world.in_project(0, &["import", "./b"]);
     let lock = world.place.read("project/.agents/apkit.lock");
-    project(&world, 0, &copies("./a"));
+    world.in_project(0, &copies("./a"));
     // As a switch of branches leaves it.
     world.write("project/.agents/apkit.lock", &lock);
-    let run = project(&world, 0, &copies("./b"));
+    let run = world.in_project(0, &copies("./b"));
     assert!(run.stdout.contains("skill copied to"), "{}", run.stdout);
     let copy = "project/skills/tides/SKILL.md";
     assert_eq!(world.place.read(copy), skill("B."));
-    project(&world, 0, &["verify", "bb"]);
-    project(&world, 0, &["remove", "bb"]);
+    world.in_project(0, &["verify", "bb"]);
+    world.in_project(0, &["remove", "bb"]);
     assert!(names(&world.path("project/skills")).is_empty());
 }
 
@@ -102,8 +93,8 @@ fn only_ways_out_are_named_that_there_are() {
     let world = World::new();
     world.package("project/p", "tide-table", "One.");
     world.write("project/skills/tides/SKILL.md", "mine");
-    project(&world, 0, &["import", "./p"]);
-    let run = project(&world, 2, &["import", "./p", "--skills-to", "skills"]);
+    world.in_project(0, &["import", "./p"]);
+    let run = world.in_project(2, &["import", "./p", "--skills-to", "skills"]);
     assert!(
         run.stderr
             .ends_with("hint: move it away, or name another directory\n"),
@@ -111,15 +102,15 @@ fn only_ways_out_are_named_that_there_are() {
         run.stderr
     );
     fs::rename(world.path("project/skills/tides"), world.path("mine")).expect("moved");
-    project(&world, 0, &["import", "./p", "--skills-to", "skills"]);
+    world.in_project(0, &["import", "./p", "--skills-to", "skills"]);
     // An update names no directory.
     world.write("project/skills/tides/SKILL.md", "mine");
     world.write("project/p/skills/tides/SKILL.md", skill("Two."));
-    let run = project(&world, 2, &["update"]);
+    let run = world.in_project(2, &["update"]);
     let hint = "hint: move it away; to copy its skills there no more: apkit remove tide-table ";
     assert!(run.stderr.contains(hint), "{}", run.stderr);
     follow(&world, &run.stderr, "there no more");
-    project(&world, 0, &["update"]);
+    world.in_project(0, &["update"]);
     assert_eq!(world.place.read("project/skills/tides/SKILL.md"), "mine");
 }
 
@@ -135,7 +126,7 @@ fn scripts_are_allowed_later_for_what_was_copied_before() {
         script.exists()
     };
     let copies = ["--skills-to", "one-skills", "--skills-to", "two-skills"];
-    let import = |more: &[&str]| project(&world, 0, &[&["import", "./p"][..], more].concat());
+    let import = |more: &[&str]| world.in_project(0, &[&["import", "./p"][..], more].concat());
     import(&copies);
     assert!(!script("one-skills") && !script("two-skills"));
     import(&["--allow-scripts"]);
@@ -159,7 +150,7 @@ fn scripts_are_allowed_later_for_what_was_copied_before() {
     clone();
     let lock = || world.place.read("project/.agents/apkit.lock");
     let before = lock();
-    let run = project(&world, 0, &["import", "--frozen"]);
+    let run = world.in_project(0, &["import", "--frozen"]);
     assert!(!script("one-skills"));
     follow(&world, &run.stdout, "scripts left out, ");
     assert!(script("one-skills") && script("two-skills"));
@@ -168,7 +159,7 @@ fn scripts_are_allowed_later_for_what_was_copied_before() {
     import(&copies);
     clone();
     let before = lock();
-    let run = project(&world, 0, &["import", "--frozen", "--allow-scripts"]);
+    let run = world.in_project(0, &["import", "--frozen", "--allow-scripts"]);
     assert!(!script("one-skills"));
     assert_eq!(lock(), before);
     follow(&world, &run.stdout, "scripts left out, ");
@@ -176,7 +167,7 @@ fn scripts_are_allowed_later_for_what_was_copied_before() {
     // An update names it, too.
     import(&copies);
     world.write("project/p/skills/tides/SKILL.md", skill("Two."));
-    let run = project(&world, 0, &["update"]);
+    let run = world.in_project(0, &["update"]);
     assert!(!script("one-skills"));
     follow(&world, &run.stdout, "scripts left out, ");
     assert!(script("one-skills"));
@@ -199,7 +190,7 @@ fn an_update_in_a_clone_takes_the_committed_copies_for_its_own() {
     let source = repository.source();
     fs::create_dir(world.path("project")).expect("a directory");
     let copies = ["--skills-to", "skills", "--allow-scripts"];
-    project(&world, 0, &[&["import", &source][..], &copies].concat());
+    world.in_project(0, &[&["import", &source][..], &copies].concat());
     world.write("p/skills/tides/SKILL.md", skill("Two."));
     fs::remove_dir_all(world.path("p/skills/ebb")).expect("removed");
     repository.commit("second");
@@ -217,29 +208,29 @@ fn an_update_in_a_clone_takes_the_committed_copies_for_its_own() {
         }
         world.program("project/skills/tides/scripts/run.sh");
         // What is named to begin with is the command that needs nothing but the lock file.
-        let run = project(&world, 0, &["list"]);
+        let run = world.in_project(0, &["list"]);
         let named = "missing; apkit import --frozen --project puts it in place";
         assert!(run.stdout.contains(named), "{}", run.stdout);
-        let run = project(&world, 1, &["verify"]);
+        let run = world.in_project(1, &["verify"]);
         let named = "missing\n  apkit import --frozen --project puts it in place as the lock file";
         assert!(run.stdout.contains(named), "{}", run.stdout);
         if command[0] == "import" {
-            project(&world, 0, &[command, &["--dry-run"]].concat());
+            world.in_project(0, &[command, &["--dry-run"]].concat());
             assert_eq!(world.place.read(tides), skill("One."));
         }
         // A copy that is neither the old one nor the new one is somebody's.
         world.write(tides, skill("Mine."));
-        let run = project(&world, 2, command);
+        let run = world.in_project(2, command);
         assert!(
             run.stderr.contains("apkit has not put it there"),
             "{run:#?}"
         );
         assert_eq!(world.place.read(tides), skill("Mine."));
         world.write(tides, skill("One."));
-        project(&world, 0, command);
+        world.in_project(0, command);
         assert_eq!(world.place.read(tides), skill("Two."));
         assert_eq!(names(&world.path("project/skills")), ["tides"]);
-        project(&world, 0, &["verify"]);
+        world.in_project(0, &["verify"]);
     }
 }
 
@@ -248,7 +239,7 @@ fn a_project_may_be_renamed_or_copied() {
     let world = World::new();
     world.package("p", "tide-table", "One.");
     fs::create_dir(world.path("project")).expect("a directory");
-    project(&world, 0, &["import", "../p", "--skills-to", "skills"]);
+    world.in_project(0, &["import", "../p", "--skills-to", "skills"]);
     // Renamed, it is as it was,
     fs::rename(world.path("project"), world.path("second")).expect("renamed");
     let second = |status: i32, arguments: &[&str]| {
@@ -287,8 +278,7 @@ fn a_project_may_be_renamed_or_copied() {
 fn a_removal_says_what_it_leaves_behind() {
     let world = World::new();
     world.package("project/p", "tide-table", "One.");
-    project(
-        &world,
+    world.in_project(
         0,
         &[
             "import",
@@ -311,22 +301,18 @@ fn a_removal_says_what_it_leaves_behind() {
     };
     forget();
     let directory = world.path("project/rules").display().to_string();
-    let run = project(
-        &world,
-        0,
-        &["remove", "tide-table", "--skills-to", &directory],
-    );
+    let run = world.in_project(0, &["remove", "tide-table", "--skills-to", &directory]);
     assert!(run.stdout.ends_with(&told("rules/tides")), "{}", run.stdout);
     assert!(!run.stdout.contains("project/skills"), "{}", run.stdout);
     world.write("project/.agents/apkit.lock", &lock);
     forget();
-    let run = project(&world, 0, &["remove", "tide-table", "--json"]);
+    let run = world.in_project(0, &["remove", "tide-table", "--json"]);
     let found: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
     let outside = found["results"][0]["folders"]["outside"].as_array();
     assert_eq!(outside.map(Vec::len), Some(2), "{found}");
     // Without the package, nobody knows which skills they are.
     world.write("project/.agents/apkit.lock", &lock);
-    let run = project(&world, 0, &["remove", "tide-table"]);
+    let run = world.in_project(0, &["remove", "tide-table"]);
     let both = [told("rules"), told("skills")].concat();
     assert!(run.stdout.ends_with(&both), "{}", run.stdout);
     for place in ["skills", "rules"] {
@@ -334,10 +320,10 @@ fn a_removal_says_what_it_leaves_behind() {
     }
     // What was copied here goes, and nothing is said of what is gone.
     fs::remove_dir_all(world.path("project/rules")).expect("removed");
-    project(&world, 0, &["import", "./p"]);
+    world.in_project(0, &["import", "./p"]);
     world.write("project/.agents/apkit.lock", &lock);
     fs::remove_dir_all(world.path("project/skills")).expect("removed");
-    let run = project(&world, 0, &["remove", "tide-table"]);
+    let run = world.in_project(0, &["remove", "tide-table"]);
     assert_eq!(run.stdout, "removed tide-table 1.0.0\n");
 }
 
@@ -346,14 +332,14 @@ fn scripts_that_go_from_a_committed_copy_are_told() {
     let world = World::new();
     world.package("project/p", "tide-table", "One.");
     let copies = ["--skills-to", "skills", "--allow-scripts"];
-    project(&world, 0, &[&["import", "./p"][..], &copies].concat());
+    world.in_project(0, &[&["import", "./p"][..], &copies].concat());
     clone(&world);
     // Taken for ours as they are: nothing is copied, and nothing is said.
-    let run = project(&world, 0, &["import", "--frozen"]);
+    let run = world.in_project(0, &["import", "--frozen"]);
     assert_eq!(run.stdout.lines().count(), 1, "{}", run.stdout);
     world.write("project/p/skills/tides/SKILL.md", skill("Two."));
     world.write("project/p/skills/tides/scripts/new.sh", "#!/bin/sh\n");
-    let run = project(&world, 0, &["update"]);
+    let run = world.in_project(0, &["update"]);
     let script = world.path("project/skills/tides/scripts/run.sh");
     assert!(!script.exists());
     let command = "apkit import --frozen tide-table --allow-scripts --project copies them";
@@ -401,23 +387,23 @@ fn copies_do_not_become_a_part_of_what_they_are_copied_from() {
     for directory in [".claude/skills", ".agents/skills", ".", "sub/../more"] {
         for more in [&["--dry-run"][..], &[]] {
             let import = ["import", ".", "--skills-to", directory];
-            let run = project(&world, 2, &[&import, more].concat());
+            let run = world.in_project(2, &[&import, more].concat());
             let told = "so the next update would take the copies for a part of it; name a directory outside of it; nothing was changed";
             assert!(run.stderr.contains(told), "{directory}: {}", run.stderr);
         }
     }
     assert!(!world.path("project/.agents/apkit.lock").exists());
     // Nor by the word of a lock file.
-    project(&world, 0, &["import", ".", "--skills-to", "../skills"]);
+    world.in_project(0, &["import", ".", "--skills-to", "../skills"]);
     let lock = world.place.read("project/.agents/apkit.lock");
     let inside = lock.replace("../skills", "./skills");
     assert_ne!(lock, inside);
     world.write("project/.agents/apkit.lock", inside);
     world.write("project/skills/tides/SKILL.md", skill("Two."));
-    let run = project(&world, 0, &["update"]);
+    let run = world.in_project(0, &["update"]);
     let told = "is left alone, as it lies in the directory that the package comes from";
     assert!(run.stdout.contains(told), "{}", run.stdout);
-    let run = project(&world, 0, &["update"]);
+    let run = world.in_project(0, &["update"]);
     assert!(
         run.stdout.starts_with("tide-table: current"),
         "{}",

@@ -6,18 +6,9 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::world::{World, skill};
-use crate::support::{Run, finish};
 
 /// The record of the project.
 const RECORD: &str = "project/.agents/.apkit/folders.json";
-
-fn project(world: &World, status: i32, arguments: &[&str]) -> Run {
-    let mut command = world.apkit();
-    command.current_dir(world.path("project")).args(arguments);
-    let run = finish(command.arg("--project"));
-    assert_eq!(run.status, Some(status), "{arguments:?}: {run:#?}");
-    run
-}
 
 /// The copy as the record has it, relative to the project.
 fn copy() -> String {
@@ -32,18 +23,18 @@ fn record(world: &World) -> Value {
 fn a_refused_import_leaves_the_record_of_another_store_as_it_is() {
     let world = World::new();
     world.package("project/a", "aa", "A.");
-    project(&world, 0, &["import", "./a"]);
+    world.in_project(0, &["import", "./a"]);
     // As a copied project brings it along.
     let theirs = r#"{"record_version": 1, "mark": "1-1", "packages": {"zz": {"/x": ["y"]}}}"#;
     world.write(RECORD, theirs);
     world.write("project/skills/tides/SKILL.md", "mine");
     let copies = ["import", "./a", "--skills-to", "skills"];
-    let run = project(&world, 2, &copies);
+    let run = world.in_project(2, &copies);
     assert!(run.stderr.contains("nothing was changed"), "{run:#?}");
     assert_eq!(world.place.read(RECORD), theirs);
     // One that does something begins its own.
     fs::remove_dir_all(world.path("project/skills")).expect("removed");
-    project(&world, 0, &copies);
+    world.in_project(0, &copies);
     let packages = record(&world)["packages"].clone();
     assert!(packages["aa"][&copy()].is_array(), "{packages}");
     assert_eq!(packages["zz"], Value::Null);
@@ -53,7 +44,7 @@ fn a_refused_import_leaves_the_record_of_another_store_as_it_is() {
 fn a_record_with_absolute_paths_is_read_and_written_anew() {
     let world = World::new();
     world.package("project/a", "aa", "A.");
-    project(&world, 0, &["import", "./a", "--skills-to", "skills"]);
+    world.in_project(0, &["import", "./a", "--skills-to", "skills"]);
     // Earlier builds would misread the paths.
     let mut before = record(&world);
     assert_eq!(before["record_version"], 2);
@@ -72,7 +63,7 @@ fn a_record_with_absolute_paths_is_read_and_written_anew() {
     before["record_version"] = json!(1);
     world.write(RECORD, before.to_string());
     world.write("project/a/skills/tides/SKILL.md", skill("Two."));
-    project(&world, 0, &["update"]);
+    world.in_project(0, &["update"]);
     let text = world.place.read("project/skills/tides/SKILL.md");
     assert_eq!(text, skill("Two."));
     let mut now = record(&world);
@@ -81,7 +72,7 @@ fn a_record_with_absolute_paths_is_read_and_written_anew() {
     // What a later build has written is not guessed at.
     now["record_version"] = json!(3);
     world.write(RECORD, now.to_string());
-    let run = project(&world, 2, &["import", "./a", "--skills-to", "skills"]);
+    let run = world.in_project(2, &["import", "./a", "--skills-to", "skills"]);
     let told = "it was written by another version of apkit";
     assert!(run.stderr.contains(told), "{run:#?}");
 }

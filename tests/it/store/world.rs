@@ -63,6 +63,15 @@ impl World {
         run
     }
 
+    /// The same in the directory `project`, for its own store.
+    pub(crate) fn in_project(&self, status: i32, arguments: &[&str]) -> Run {
+        let mut command = self.apkit();
+        command.current_dir(self.path("project")).args(arguments);
+        let run = finish(command.arg("--project"));
+        assert_eq!(run.status, Some(status), "{arguments:?}: {run:#?}");
+        run
+    }
+
     /// What was printed, which keeps to its schema.
     pub(crate) fn json(&self, status: i32, arguments: &[&str]) -> Value {
         let run = self.expect(status, arguments);
